@@ -12,6 +12,8 @@
 #include "steal/event.h"
 #include "steal/worker.h"
 
+// STEP: what a cancelled copy still does, some 0.4 ms at 10 GB/s. BLOCK: stays
+// in a core's cache.
 enum {
     STEP = 4 << 20,    // copied between two looks whether to go on [bytes]
     BLOCK = 64 * 1024, // of a pattern again and again [bytes]
@@ -26,11 +28,13 @@ struct side {
     uint64_t row, slice; // from one to the next [bytes]
 };
 
+// In the room of its event.
 struct copy {
     struct side to, from;
     struct hd_extent extent;
 };
 
+// The same. The pattern is copied: the caller's may be gone.
 struct fill {
     struct hd_buffer *to; // held
     uint64_t offset, size;
@@ -50,6 +54,7 @@ static struct hd_extent complete(const struct hd_extent *e)
 }
 
 // The pitches, and how far the last byte is from the first, +1.
+// All sums and products are checked: pitches come from the application.
 static hd_status lay_out(const struct hd_layout *given,
                          const struct hd_extent *e, const char *what,
                          struct hd_layout *layout, uint64_t *size,
@@ -130,6 +135,8 @@ static bool rows_overlap(const struct copy *c, uint64_t apart)
     return false;
 }
 
+// Cheap first: ranges that do not meet. Parts with other pitches that do meet
+// count as overlapping, without looking closer.
 static bool overlap(const struct copy *c, uint64_t to_size, uint64_t from_size)
 {
     uintptr_t to = (uintptr_t)c->to.at, from = (uintptr_t)c->from.at;
@@ -181,6 +188,7 @@ static bool goes_on(const struct hdi_event *event)
     return !hdi_pool_cancelled(event->pool, &event->group);
 }
 
+// Row by row, and long rows in steps, so that it can be cancelled.
 static hd_status copy_all(const struct hdi_event *event, const struct copy *c)
 {
     uint64_t since = 0;
@@ -232,6 +240,8 @@ static hd_status settle(const struct side *side, enum hdi_use use,
         side->size, use, error);
 }
 
+// A copy of rows leaves the bytes between them, so the target counts as
+// written, not overwritten.
 static bool run_copy(struct hd_worker *worker, struct hdi_event *event,
                      struct hd_error *error)
 {
@@ -318,6 +328,7 @@ hd_status hdi_copy_start(struct hd_pool *pool, const struct hd_start *start,
 // Filling ---------------------------------------------------------------------
 
 // Patterns one behind the other; returns how many bytes of whole ones.
+// Doubles what is there, so a block takes few calls.
 static uint64_t repeat(const struct fill *f, char *to, uint64_t most)
 {
     uint64_t size = f->size < most ? f->size : most - most % f->pattern_size;
@@ -332,6 +343,7 @@ static uint64_t repeat(const struct fill *f, char *to, uint64_t most)
     return size;
 }
 
+// The first block is the source of all others, and stays in the cache.
 static hd_status fill_host(const struct hdi_event *event, const struct fill *f)
 {
     char *to = (char *)f->to->address + f->offset;

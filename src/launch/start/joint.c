@@ -13,6 +13,11 @@
 #include "steal/event.h"
 #include "steal/worker.h"
 
+// WORTH: shorter parts cost more in starting than they gain. TRY: a launch no
+// longer than that may be spent on learning a device's pace. LEAST_GROUPS:
+// fewer are not
+// worth dividing among devices of unknown pace. OVERHEAD: of one launch more,
+// and its event.
 enum {
     SIDES = 8,         // devices of one launch
     WORTH = 200000,    // a part should take so long [ns]
@@ -25,6 +30,8 @@ enum {
 struct joint;
 
 // One device of it.
+// `joint` stays until the last part has ended. `works`, `runs` and `box` are
+// under the joint's lock.
 struct side {
     struct joint *joint;
     struct hdi_launcher *launcher;
@@ -35,6 +42,7 @@ struct side {
     hd_event part;
 };
 
+// In the room of its event, which ends with the last part.
 struct joint {
     struct hdi_event *event;
     struct hdi_launcher *launcher;
@@ -139,6 +147,7 @@ static struct side *first_choice(struct joint *j)
 
 // What must be copied is, beyond something that every part needs, in proportion
 // to the part.
+// From two points, all and half, to a line: what does not halve is fixed.
 static struct hdi_speed speed_of(const struct joint *j, const struct side *s)
 {
     struct hdi_box half = j->rest;
@@ -196,6 +205,12 @@ static struct side *find_unknown(struct joint *j)
 }
 
 // Who takes parts, and whether there are any.
+//
+//     one device                        all on it
+//     no pace known anywhere            the likely one, or parts of all
+//     a pace not known                  try it: all if short, else a part
+//     parts overlap, or do not pay      the fastest alone
+//     else                              all whose share is not 0
 static void choose(struct joint *j)
 {
     uint64_t groups = hdi_box_groups(&j->rest);
@@ -244,6 +259,7 @@ static double group_time(const struct side *s)
 
 // Work-groups of a part for this side: half of what would let all end together,
 // so that the last ones are small. 0: the others are done sooner without it.
+// Guided self-scheduling: large parts at first, smaller ones towards the end.
 static uint64_t size_of_part(const struct side *side)
 {
     const struct joint *j = side->joint;
@@ -294,6 +310,8 @@ static struct hdi_box cut(struct hdi_box *rest, uint64_t groups, bool front)
 }
 
 // With the lock. The next part for a side; false: there is none for it.
+// What a lost device left goes first. Where what was cut off and the rest
+// cannot be told apart after all, the side takes all of it.
 static bool take(struct side *side)
 {
     struct joint *j = side->joint;
@@ -375,6 +393,7 @@ static hd_status start_part(struct side *side, struct hd_error *error)
 }
 
 // A part has ended, or the first were started. The last ends the launch.
+// The one who brings `running` to 0 is the last to touch the joint.
 static void leave(struct joint *j)
 {
     pthread_mutex_lock(&j->lock);
@@ -402,6 +421,8 @@ static void go(struct hd_worker *worker, struct side *side)
 }
 
 // Give parts to all that have none, before any of these ends.
+// All are taken before the first is started: a part that ends at once would
+// otherwise deal to the same sides.
 static void deal(struct hd_worker *worker, struct joint *j)
 {
     bool has[SIDES];
@@ -445,6 +466,8 @@ static bool pass_on(struct side *side, hd_status status)
     return others;
 }
 
+// On any thread. Deals before it leaves, so that `running` does not fall to 0
+// while there is a rest.
 static void part_ended(struct hd_worker *worker, hd_status status, void *data)
 {
     struct side *side = data;
@@ -495,6 +518,9 @@ static hd_status shape(struct joint *j, const struct side *s,
     return HD_OK;
 }
 
+// When it runs, not when it is started: what is known of paces, and of where
+// bytes are, is newer then. The work-group size is fixed here, since parts of
+// one launch must agree on it.
 static hd_status prepare(struct joint *j, struct hd_error *error)
 {
     const struct side *only = NULL;

@@ -16,6 +16,8 @@ hd_status hdi_launch(struct hdi_launcher *launcher,
     return hdi_launch_with(launcher, request, &terms, error);
 }
 
+// Everything lies on the stack, up to HDI_STACK_ARGS of arguments: a small
+// launch allocates nothing.
 hd_status hdi_launch_with(struct hdi_launcher *launcher,
                           const struct hdi_request *request,
                           const struct hdi_terms *terms, struct hd_error *error)
@@ -59,6 +61,8 @@ hd_status hdi_launch_with(struct hdi_launcher *launcher,
     return status;
 }
 
+// The same without checks, which hdi_plan_check() has made once for many
+// launches.
 hd_status hdi_launch_planned(struct hd_worker *worker,
                              struct hdi_launcher *launcher,
                              const struct hdi_request *request,

@@ -92,6 +92,8 @@ void hdi_launcher_trace(struct hdi_launcher *launcher)
     }
 }
 
+// Ports that were attached when this fails are detached by
+// hdi_launcher_destroy().
 static hd_status attach_all(struct hdi_launcher *launcher,
                             struct hd_error *error)
 {
@@ -123,6 +125,7 @@ static void poke(void *launcher)
     hdi_stop_poke(launcher);
 }
 
+// The listener is told last, when all that it may touch is there.
 hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
                               struct hdi_trace *trace,
                               struct hdi_launcher **launcher,
@@ -180,6 +183,8 @@ err:
     return hdi_fail(error, HD_ENOMEM, "no memory for %u workers", workers);
 }
 
+// Units first, since they may still run what the rest belongs to; the watchdog
+// before the slots, which it looks at.
 void hdi_launcher_destroy(struct hdi_launcher *launcher)
 {
     if (!launcher)

@@ -16,6 +16,8 @@
 #include "launch/run/flight.h"
 #include "steal/event.h"
 
+// What the application did since the last preparation, such as setting signal
+// handlers, goes unnoticed for so long at most.
 enum {
     TICK = 4000000 // [ns]
 };
@@ -23,6 +25,7 @@ enum {
 struct started;
 
 // Of a launch that may go on on units when run() has returned.
+// In the event's room, since workers and units use it when run() has returned.
 struct on_units {
     struct started *started;
     struct hdi_flight launch;
@@ -32,6 +35,8 @@ struct on_units {
 
 // As short as may be: the thread that starts it writes this, and a worker on
 // another core reads it. The flight is made there, on the worker's stack.
+//
+//     room   | started | values | packed arguments, bound | on_units (units) |
 struct started {
     struct hdi_event *event;
     struct hdi_launcher *launcher;
@@ -114,6 +119,7 @@ static void prepare(struct hdi_launcher *launcher, uint64_t now)
     launcher->device->backend->prepare(launcher->device);
 }
 
+// False: it goes on on units, and finish() ends the event.
 static bool run(struct hd_worker *worker, struct hdi_event *event,
                 struct hd_error *error)
 {
@@ -137,6 +143,7 @@ static bool run(struct hd_worker *worker, struct hdi_event *event,
     return true;
 }
 
+// A hanging unit may still read the room, which is then never used again.
 static void drop(struct hdi_event *event)
 {
     const struct started *s = event->room;
@@ -190,6 +197,8 @@ hd_status hdi_launch_start(struct hdi_launcher *launcher,
                                    error);
 }
 
+// What can be refused is refused before an event is taken; an event that has no
+// room is given back.
 hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
                                   const struct hd_start *start,
                                   struct hd_group *whole,

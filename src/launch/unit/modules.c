@@ -10,6 +10,9 @@
 #include "base/memory.h"
 #include "dispatch/dispatcher.h"
 
+// SLOT_WEIGHT: a free slot counts as much as an eighth of a module's memory.
+// BLOCKS: more make every decision longer. IN_LINE: who finds it full asks
+// again with the next leaf.
 enum {
     SLOTS = 0, // resources of a module
     LOCAL = 1,
@@ -22,6 +25,8 @@ enum {
     LEASES = 4         // of a unit: leaves, and help with a list
 };
 
+// All but what capabilities and ports say is under the lock. `kept` means
+// something while somebody is in line.
 struct hdi_modules {
     pthread_mutex_t lock;
     const struct hdi_port *ports;
@@ -40,6 +45,8 @@ struct hdi_modules {
 
 // Making ----------------------------------------------------------------------
 
+// One channel and one packet: a decision is made at once, or the packet is
+// taken back. Slots are taken away at first; decide() offers what units have.
 static hd_status make_dispatcher(struct hdi_modules *m, uint64_t bytes,
                                  struct hd_error *error)
 {
@@ -156,6 +163,7 @@ static bool is_kept(const struct hdi_modules *m, uint32_t module)
 }
 
 // Whether there is a unit that the leaf may be on, now or later.
+// Fills `room` and `has_any`, for decide() and keep().
 static bool look_for_room(struct hdi_modules *m, const struct hdi_wish *wish)
 {
     bool any = false;
@@ -242,6 +250,8 @@ static void stand_in_line(struct hdi_modules *m, const void *who)
 // Taking and giving -----------------------------------------------------------
 
 // With the lock; `room` says where there are slots.
+// The slots of the books are set to what units have, each time: units end
+// leaves without telling the books.
 static bool decide(struct hdi_modules *m, uint64_t bytes, struct hdi_hold *hold,
                    uint32_t *module)
 {
@@ -311,6 +321,7 @@ enum hdi_placing hdi_modules_take(struct hdi_modules *m,
     return placing;
 }
 
+// Help that there is no memory for is left out: then that unit does not help.
 void hdi_modules_share(struct hdi_modules *m, const struct hdi_wish *wish,
                        struct hdi_device_list *list, unsigned unit,
                        struct hdi_hold *hold)

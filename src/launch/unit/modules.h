@@ -21,6 +21,7 @@ struct hdi_modules;
 
 // What a leaf needs, and on which units it may be: those of `classes`, bits,
 // that are attached, and that `may` says.
+// `may` is called with the lock of the modules.
 struct hdi_wish {
     const void *who; // compared only
     uint64_t bytes;  // local memory

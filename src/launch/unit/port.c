@@ -29,6 +29,7 @@ static void unlock(struct hdi_port *port)
     atomic_store_explicit(&port->locked, false, memory_order_release);
 }
 
+// Attaching one that is attached does nothing.
 hd_status hdi_port_attach(struct hdi_port *port, struct hdi_device *device,
                           unsigned index)
 {
@@ -47,6 +48,7 @@ hd_status hdi_port_attach(struct hdi_port *port, struct hdi_device *device,
     return status;
 }
 
+// Closed first, so that no new leaves come while the last ones end.
 void hdi_port_detach(struct hdi_port *port, struct hdi_device *device)
 {
     atomic_store(&port->open, false);
@@ -89,6 +91,7 @@ bool hdi_port_is_attached(struct hdi_port *port)
     return attached;
 }
 
+// Looks at `held` before it takes the lock, and again with it.
 bool hdi_port_submit(struct hdi_port *port, struct hdi_device *device,
                      const struct hdi_chunk *chunk, const struct hdi_leaf *leaf)
 {
@@ -199,6 +202,8 @@ static void set_times(struct hdi_port *port, struct hdi_finished *f,
     port->last_end = f->end;
 }
 
+// One leaf a call. The unit is closed only with its last leaf, since the
+// backend tells the status of each.
 bool hdi_port_take(struct hdi_port *port, struct hdi_device *device,
                    struct hdi_finished *finished)
 {

@@ -31,6 +31,7 @@ struct hdi_hold {
     uint32_t helper_count;
 };
 
+// One that is on a unit. It has what is needed to count it and to run it here.
 struct hdi_leaf {
     void *launch;
     uint32_t name; // of its kernel, in the trace
@@ -62,6 +63,7 @@ struct hdi_port {
     struct hdi_leaf leaves[HDI_PORT_LEAVES];
 };
 
+// By value: the place in the ring is free when it is given out.
 struct hdi_finished {
     struct hdi_leaf leaf;
     hd_status status; // HD_ECANCELED: it has not run, the unit was lost

@@ -10,6 +10,8 @@ static bool is_power_of_two(uint32_t n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
+// Powers of two: then slots divide the window, and the place of a slot is found
+// by a mask.
 hd_status hdi_recent_create(struct hdi_recent *recent, uint32_t modules,
                             uint32_t window, uint32_t slots, uint64_t full,
                             struct hd_error *error)
@@ -48,6 +50,8 @@ void hdi_recent_destroy(struct hdi_recent *recent)
 }
 
 // Forget the slots that left the window.
+// Lazily, for the module that is asked: a module of which nobody asks costs
+// nothing.
 static uint64_t *advance(struct hdi_recent *recent, uint32_t module,
                          uint64_t now)
 {
@@ -78,6 +82,8 @@ void hdi_recent_add(struct hdi_recent *recent, uint32_t module, uint64_t now,
     recent->sums[module] += weighted;
 }
 
+// One addition for each slot, not for each cycle; what is older than the window
+// is left out at once.
 void hdi_recent_spread(struct hdi_recent *recent, uint32_t module,
                        uint64_t from, uint64_t to, uint64_t per_cycle)
 {
@@ -124,6 +130,8 @@ static double weight_of(const struct hdi_mixture *mixture,
     return weight;
 }
 
+// From the module with the largest possible score, so that scores of all
+// modules can be compared, and sums of weight x level stay within 32 bits.
 double hdi_mixture_scale(const struct hdi_mixture *mixture,
                          const struct hdi_shape *shape,
                          const struct hdi_module *modules)
@@ -142,6 +150,7 @@ double hdi_mixture_scale(const struct hdi_mixture *mixture,
     return most > 0 ? HDI_SCORE_LIMIT / most : 0;
 }
 
+// Once per module and change of weights; a round then only multiplies and adds.
 void hdi_mixture_weigh(const struct hdi_mixture *mixture, double scale,
                        const struct hdi_shape *shape, struct hdi_module *module)
 {

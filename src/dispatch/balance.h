@@ -25,6 +25,8 @@ struct hdi_mixture {
 
 // Weighted instructions executed by each module in the last `window` cycles,
 // kept in slots of window / slots cycles; slots == window is exact.
+// Made by hdi_recent_create(); the tables are its own. `counts` is a ring of
+// slots for each module; a slot is cleared when its turn comes again.
 struct hdi_recent {
     uint32_t modules;
     uint32_t window, slots; // powers of two

@@ -10,6 +10,7 @@
 // One block of memory for everything: laid out twice by the same function, once
 // without memory, to add up the sizes, and once to give out the addresses. So
 // size and addresses cannot disagree.
+// Lives while a dispatcher is made.
 struct arena {
     char *base; // NULL while measuring
     size_t used;
@@ -17,6 +18,7 @@ struct arena {
 };
 
 // Each array begins a cache line, as lanes load whole ones.
+// NULL while measuring, and when the sum overflows, which `overflow` remembers.
 static void *carve(struct arena *arena, uint64_t count, uint64_t size)
 {
     uint64_t bytes;
@@ -32,6 +34,8 @@ static void *carve(struct arena *arena, uint64_t count, uint64_t size)
     return at;
 }
 
+// First the tables of the dispatcher, then those of each module, lease and
+// channel.
 static void lay_out(struct hdi_dispatcher *d, struct arena *a,
                     uint32_t capacity, uint32_t leases)
 {
@@ -128,6 +132,8 @@ static void weigh_all(struct hdi_dispatcher *d)
     }
 }
 
+// Everything that can be refused is refused first; then there are two
+// allocations, of the dispatcher and of its block.
 hd_status hdi_dispatcher_create(const struct hdi_shape *shape,
                                 const struct hdi_dispatcher_options *options,
                                 struct hdi_dispatcher **dispatcher,
@@ -240,6 +246,8 @@ void hdi_dispatcher_destroy(struct hdi_dispatcher *dispatcher)
     free(dispatcher);
 }
 
+// A packet without groups is accepted and forgotten. Only a packet that becomes
+// the head is looked at now.
 hd_status hdi_dispatcher_submit(struct hdi_dispatcher *dispatcher,
                                 uint32_t channel,
                                 const struct hdi_packet *packet, uint64_t now,
@@ -399,6 +407,7 @@ bool hdi_dispatcher_wait(struct hdi_dispatcher *dispatcher, uint64_t rounds)
     return true;
 }
 
+// So a simulator may skip rounds in which nothing changes.
 uint64_t hdi_dispatcher_patience(const struct hdi_dispatcher *dispatcher)
 {
     const struct hdi_dispatcher *d = dispatcher;
@@ -411,6 +420,7 @@ uint64_t hdi_dispatcher_patience(const struct hdi_dispatcher *dispatcher)
                : d->endurance + 1 - d->failed_rounds;
 }
 
+// The same, in cycles: it may skip to the one that is named.
 uint64_t hdi_dispatcher_next(const struct hdi_dispatcher *dispatcher,
                              uint64_t now)
 {
@@ -448,6 +458,7 @@ const struct hdi_packet *hdi_dispatcher_head(
     return head ? &head->packet : NULL;
 }
 
+// Taken like a new head, since it may fit elsewhere now.
 void hdi_dispatcher_amend(struct hdi_dispatcher *dispatcher, uint32_t channel,
                           uint32_t resource, uint16_t blocks)
 {
@@ -461,6 +472,8 @@ void hdi_dispatcher_amend(struct hdi_dispatcher *dispatcher, uint32_t channel,
     hdi_take_head(dispatcher, channel);
 }
 
+// For resources that something else has a hand in, as other work on the
+// machine: the dispatcher keeps no account of what was offered.
 void hdi_dispatcher_offer(struct hdi_dispatcher *dispatcher, uint32_t module,
                           uint32_t resource, uint32_t unit, int32_t blocks)
 {

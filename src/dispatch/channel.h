@@ -8,6 +8,7 @@
 
 #include "dispatch/need.h"
 
+// By value: nothing of the submitter's is kept but `tag` and `prefer`.
 struct hdi_packet {
     struct hdi_need need;
     uint32_t groups;
@@ -17,6 +18,7 @@ struct hdi_packet {
     int64_t prefer;    // the submitter's own: of equals the largest goes first
 };
 
+// One packet, or the pieces of one of its groups.
 struct hdi_channel_entry {
     struct hdi_packet packet;
     uint64_t arrived;   // [cycles]
@@ -34,6 +36,9 @@ enum {
     HDI_FRONT = 2 // places kept for the pieces of one split head
 };
 
+//
+//     entries   ... | pieces | pieces | packet | packet | free | free ...
+//                     head                                ^ head + count
 struct hdi_channel {
     struct hdi_channel_entry *entries; // ring
     uint32_t capacity; // power of two, more than room + HDI_FRONT

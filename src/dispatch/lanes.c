@@ -7,6 +7,7 @@ extern const struct hdi_simd hdi_lanes_base;
 #ifdef HDI_LANES_X86
 extern const struct hdi_simd hdi_lanes_avx2, hdi_lanes_avx512;
 
+// All that lanes_avx512.c is compiled for (CMakeLists.txt).
 static bool has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") &&

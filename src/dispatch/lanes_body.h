@@ -47,6 +47,8 @@ static void space(const uint16_t *level, const uint32_t *share, unsigned lines,
 
 // Add `lines` to the levels of all counts and leave open how long runs have
 // become; or subtract them.
+// The levels of runs that are given back become the largest number: an upper
+// bound, until the module is searched again.
 static inline void add_counts(const struct hdi_room *room,
                               const uint16_t *lines, bool subtract)
 {
@@ -115,6 +117,7 @@ static void occupy(const struct hdi_room *room, const uint64_t *taken,
 }
 
 // Whether some number of a row is below its need.
+// Without branches, on a whole row: lines that are not needed have a need of 0.
 static inline bool any_below(const uint16_t *level, const uint16_t *need)
 {
 #ifdef __AVX512BW__
@@ -171,6 +174,7 @@ static inline unsigned row_of(const uint16_t *level, const uint16_t *need,
 }
 
 // The channels of one page whose needs are all met, as bits.
+// Four lines of eight channels are one register, see hdi_page_place().
 static inline uint64_t fit_of_page(const uint16_t *level, const uint16_t *page,
                                    unsigned lines)
 {
@@ -229,6 +233,8 @@ static unsigned row(const uint16_t *level, const uint16_t *need,
                : row_of(level, need, turn, stride, lines, modules, fits);
 }
 
+// Writes bit `bit` of each channel's word, and tells whose words are not 0
+// then.
 static inline uint64_t spread_over(uint64_t *fits, unsigned words, unsigned bit,
                                    uint64_t now, unsigned channels)
 {
@@ -279,6 +285,7 @@ static inline unsigned nth_bit(uint64_t set, unsigned n)
 #endif
 }
 
+// Uniform up to 2^-32: the upper half of the random number, scaled.
 static unsigned draw(const uint64_t *set, unsigned words, uint64_t random)
 {
     uint64_t all = 0;

@@ -149,6 +149,8 @@ static inline __m512i ones_above8(__m512i words)
     return _mm512_lzcnt_epi64(_mm512_xor_si512(words, _mm512_set1_epi64(-1)));
 }
 
+// Runs inside words are found for eight words at a time; runs over borders by
+// the free blocks on both sides, carried in `open` through full words.
 static inline unsigned run_of_many(const uint64_t *map, unsigned words)
 {
     unsigned longest = 0, open = 0; // `open`: the run that reaches this border
@@ -193,6 +195,8 @@ static inline unsigned run_of_many(const uint64_t *map, unsigned words)
     return largest(longest, (unsigned)_mm512_reduce_max_epu64(most));
 }
 #else
+// As above, with the registers that there are.
+// As above, with the registers that there are.
 static inline unsigned run_of_many(const uint64_t *map, unsigned words)
 {
     unsigned longest = 0, open = 0; // `open`: the run that reaches this border
@@ -499,6 +503,7 @@ static bool take(const uint64_t maps[HDI_LANE_WORDS],
 }
 #endif
 
+// One or two maps are quicker one by one than in lanes.
 __attribute__((noinline)) static bool take_few(
     const uint64_t maps[HDI_LANE_WORDS], const uint16_t *length,
     const uint16_t *count, unsigned lanes, struct hdi_run_bounds bounds,

@@ -65,6 +65,7 @@ struct sets {
     uint64_t *among;  // of those, who is drawn from
 };
 
+// What first_heads() finds and pick() and mark() go by.
 struct choice {
     unsigned rank; // whose heads are tied
     bool ties;     // more than one of them: the marks decide
@@ -73,6 +74,9 @@ struct choice {
 
 // The preferences of heads now: who has waited too long goes first. NULL: there
 // are none.
+// Ages are cut to INT64_MAX / 4, so a head that has waited too long is above
+// all
+// others, and the oldest of these above them.
 static inline const int64_t *preferences(struct hdi_dispatcher *d, uint64_t now)
 {
     uint64_t patience = d->policy.patience;
@@ -196,6 +200,7 @@ static inline uint32_t modules_for(struct hdi_dispatcher *d, uint32_t channel)
 }
 
 // Make d->held the `count` emptiest modules; `from` are there.
+// One at a time, each the emptiest of those that are not held yet.
 static inline void hold_modules(struct hdi_dispatcher *d, uint32_t from,
                                 uint32_t count, struct extent of)
 {
@@ -354,6 +359,8 @@ static inline uint32_t choose(struct hdi_dispatcher *d, const uint64_t *fits,
 
 // Find the head of `channel`, which fits somewhere, a module and take what it
 // needs there. False: all of those are held.
+// The match says what may fit; only take_all() knows. A module that refuses
+// does not fit this head until one of them changes, so the loop ends.
 static inline bool place(struct hdi_dispatcher *d, uint32_t channel,
                          uint64_t now, struct extent of, uint32_t *module)
 {
@@ -380,6 +387,8 @@ static inline bool place(struct hdi_dispatcher *d, uint32_t channel,
     return false;
 }
 
+// Everything that changes by a decision is changed here and in take_all(), and
+// nothing before it is sure.
 static inline void send(struct hdi_dispatcher *d, uint64_t now,
                         uint32_t channel, uint32_t m,
                         struct hdi_decision *decision)
@@ -438,6 +447,7 @@ static inline bool sticky(struct hdi_dispatcher *d, uint64_t now,
     return true;
 }
 
+// Two laps: from the turn on, then from the first channel to the turn.
 static inline bool robin(struct hdi_dispatcher *d, uint64_t now,
                          struct hdi_decision *decision, struct extent of)
 {
@@ -495,6 +505,12 @@ static inline bool pass_over(struct hdi_dispatcher *d, bool kept, uint64_t now,
     return !kept && shut;
 }
 
+//
+//     for each rank of the order
+//         heads of it that fit, and are not passed over
+//             those preferred most -> one of them -> a module -> sent
+//                                                 -> none: passed over
+//         `kept`: modules are held for those that do not fit
 static inline bool by_priority(struct hdi_dispatcher *d, uint64_t now,
                                struct hdi_decision *decision, struct sets sets,
                                struct extent of)
@@ -574,6 +590,7 @@ __attribute__((flatten, noinline)) static bool by_priority_small(
                        SMALL);
 }
 
+// The same text with sizes that are known only when it runs.
 __attribute__((noinline)) static bool decide_large(
     struct hdi_dispatcher *d, uint64_t now, struct hdi_decision *decision)
 {

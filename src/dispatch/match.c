@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+// The needs are written twice: by channel for a row, where one need meets all
+// modules, and by page for a column, where one module meets all needs. Either
+// loop then reads memory in order.
 void hdi_match_head(struct hdi_match *match, uint32_t channel)
 {
     const struct hdi_shape *shape = match->shape;

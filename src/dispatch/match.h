@@ -6,6 +6,13 @@
 #include "dispatch/lanes.h"
 #include "dispatch/shape.h"
 
+//
+//                 module 0 1 2 3 ...
+//     channel 0          1 0 0 1            a row is made when the head changes
+//     channel 1          0 0 1 1            a column when the module does
+//     some               1 1                of each row: any
+//
+// Owned by the dispatcher, in its one block of memory.
 struct hdi_match {
     const struct hdi_simd *lanes;
     const struct hdi_shape *shape;

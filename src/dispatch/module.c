@@ -6,6 +6,7 @@
 #include <string.h>
 
 // Take `count` runs of `length`, lowest first; bits go from `map` to `taken`.
+// On a copy: false leaves bits taken in it that nobody looks at.
 static bool take_large(uint64_t *map, uint64_t *taken, unsigned blocks,
                        unsigned length, unsigned count, unsigned group)
 {
@@ -19,6 +20,8 @@ static bool take_large(uint64_t *map, uint64_t *taken, unsigned blocks,
     return true;
 }
 
+// Works on copies of the map, so that a module is changed only when all of a
+// need was found (take_all() in lanes_module.h).
 bool hdi_module_take(const struct hdi_module *module,
                      const struct hdi_shape *shape, uint32_t resource,
                      uint32_t unit, unsigned length, unsigned count,
@@ -68,6 +71,7 @@ void hdi_module_clear(struct hdi_module *module, const struct hdi_shape *shape)
     module->first = 0;
 }
 
+// Maps among the lanes have their two words apart, and are put together first.
 uint16_t hdi_module_run(const struct hdi_module *module,
                         const struct hdi_shape *shape, uint32_t resource,
                         uint32_t unit)

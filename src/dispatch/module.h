@@ -10,6 +10,8 @@
 
 #include "dispatch/need.h"
 
+// In the dispatcher's table. `weight` and the room's arrays are in its one
+// block.
 struct hdi_module {
     struct hdi_room room; // shape->map_words; runs are bounds where `stale`
     uint32_t stale;       // resources, as bits, whose maps changed since
@@ -20,6 +22,7 @@ struct hdi_module {
 };
 
 // What one group holds.
+// From the round that sends a group to its release.
 struct hdi_lease {
     uint32_t module;
     uint32_t resources; // with something taken, as bits

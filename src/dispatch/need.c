@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 // Blocks of `resource` on a unit that gets `waves`.
+// Rounded once where all waves share a run, else wave by wave.
 static uint32_t blocks_for(const struct hdi_module_resource *resource,
                            uint32_t amount, uint32_t waves)
 {
@@ -13,6 +14,7 @@ static uint32_t blocks_for(const struct hdi_module_resource *resource,
 }
 
 // The longest run a search can ever report.
+// Sampled searches test some lengths only, so a longer run is never seen.
 static uint32_t longest_found(const struct hdi_module_resource *resource)
 {
     return resource->search == HDI_SEARCH_SAMPLED
@@ -28,6 +30,8 @@ static uint32_t longest_needed(const struct hdi_module_resource *resource,
     return hdi_rounded(resource, resource->together ? amount * waves : amount);
 }
 
+// Against an empty module: what passes goes some time, so nothing waits for
+// ever. The fullest unit gets the waves that do not divide evenly.
 hd_status hdi_need_check(const struct hdi_need *need,
                          const struct hdi_shape *shape, unsigned priorities,
                          struct hd_error *error)
@@ -88,6 +92,12 @@ uint32_t hdi_need_share(const struct hdi_need *need,
     return (uint32_t)share;
 }
 
+//
+//     split, place 0 first   3 2 2        waves of the units from `first` on
+//     unit                   2 0 1        with first = 2
+//
+// All lines are filled, 0 where nothing is needed, because lanes compare whole
+// rows.
 void hdi_need_lines(const struct hdi_need *need, const struct hdi_shape *shape,
                     const uint16_t *split, uint32_t first, uint16_t *lines,
                     uint16_t *runs)

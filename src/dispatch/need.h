@@ -5,6 +5,7 @@
 #include "dispatch/lanes.h"
 #include "dispatch/shape.h"
 
+// What the submitter says; by value.
 struct hdi_need {
     uint16_t waves;
     uint8_t priority; // 1 is the highest in the base order

@@ -17,6 +17,7 @@ const struct hdi_policy_kind *const *hdi_policies(size_t *count)
     return all;
 }
 
+// The plain one, without what makes it more than a baseline.
 struct hdi_policy hdi_policy_bare(void)
 {
     struct hdi_policy policy = hdi_policy_plain();

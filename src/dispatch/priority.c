@@ -23,6 +23,8 @@ hd_status hdi_windows_init(struct hdi_windows *windows, unsigned priorities,
     return HD_OK;
 }
 
+// `parts` is the period in units of the shortest window; the first window has
+// `lead` times its part.
 bool hdi_windows_scale(struct hdi_windows *windows, unsigned priorities,
                        uint64_t run, unsigned runs, unsigned lead)
 {
@@ -76,6 +78,11 @@ uint64_t hdi_windows_next(const struct hdi_windows *windows, uint64_t now)
 }
 
 // 16 slots per power of two; below 16 one per number.
+//
+//     cycles   0 1 2 ... 15 | 16 17 ... 31 | 32 34 36 ... 62 | 64 68 ...
+//     slots    0 1 2 ... 15 | 16     31    | 32           47 | 48 ...
+//
+// So a slot is at most 1/16 of its number wide, whatever the size.
 static unsigned slot_of(uint64_t cycles)
 {
     if (cycles < 16)
@@ -95,6 +102,7 @@ static uint64_t middle_of(unsigned slot)
     return low + (UINT64_C(1) << (power - 4)) / 2;
 }
 
+// Goes over a thousand counts, hence not after every run.
 static uint64_t look_for(const struct hdi_median *median)
 {
     uint64_t seen = 0;

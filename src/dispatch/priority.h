@@ -10,6 +10,9 @@
 
 // A fixed period cut into one window per priority, each shorter than the one
 // before. A single priority, or `period` 0, never rotates.
+//
+//     |      1      |    2    |   3   | 4 |      1      |    2    | ...
+//     '------------ period -------------'
 struct hdi_windows {
     unsigned priorities;                 // y, 1 to 8
     uint64_t length[HDI_MAX_PRIORITIES]; // [cycles]

@@ -32,6 +32,7 @@ static inline uint64_t hdi_random_next(struct hdi_random *random)
 }
 
 // Uniform in 0 .. n - 1; n > 0.
+// By the upper half, without a division: the lower bits are the weaker ones.
 static inline uint32_t hdi_random_below(struct hdi_random *random, uint32_t n)
 {
     return (uint32_t)(((hdi_random_next(random) >> 32) * n) >> 32);

@@ -17,6 +17,8 @@ static int64_t sixteenths(uint64_t cycles)
     return (int64_t)(power * 16 + fraction);
 }
 
+// A whole module (65536) weighs with `large` as much as twice the run time (16
+// x 4096) does with `brief`.
 void hdi_set_preference(struct hdi_dispatcher *d, uint32_t channel)
 {
     const struct hdi_policy *policy = &d->policy;
@@ -131,6 +133,7 @@ static void set_top(struct hdi_dispatcher *d, unsigned top)
 
 // Bring the order of priorities up to date; looked at once per window, so it
 // does not belong into every round.
+// Without a run time there are no windows yet: priority 1 is on top.
 __attribute__((noinline)) static void turn_windows(struct hdi_dispatcher *d,
                                                    uint64_t now)
 {
@@ -165,6 +168,8 @@ static enum hdi_round stuck(struct hdi_dispatcher *d)
     return HDI_ROUND_STUCK;
 }
 
+// The order of what is looked at is that of cost: no heads, no lease, then the
+// windows, then the search (lanes_round.h).
 enum hdi_round hdi_dispatcher_round(struct hdi_dispatcher *dispatcher,
                                     uint64_t now, struct hdi_decision *decision)
 {

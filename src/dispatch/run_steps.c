@@ -49,6 +49,7 @@ static bool and_reduced(const uint64_t *state, unsigned blocks)
     return all;
 }
 
+// At most `blocks` shifts of all words: quadratic in the size of the map.
 void hdi_steps_sequence(const uint64_t *map, unsigned blocks,
                         struct hdi_steps steps, uint64_t *sequence)
 {
@@ -103,6 +104,7 @@ unsigned hdi_run_exact_steps(const uint64_t *map, unsigned blocks,
     return hdi_steps_read(sequence, blocks);
 }
 
+// A map of whole groups first, then the exact search over groups.
 unsigned hdi_run_grouped_steps(const uint64_t *map, unsigned blocks,
                                unsigned group, struct hdi_steps steps)
 {

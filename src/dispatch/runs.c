@@ -27,6 +27,7 @@ unsigned hdi_run_scan(const uint64_t *map, unsigned blocks)
     return best;
 }
 
+// `run` is carried over the border of words, and ends at a zero.
 unsigned hdi_run_walk(const uint64_t *map, unsigned blocks)
 {
     unsigned best = 0, run = 0;
@@ -118,6 +119,7 @@ unsigned hdi_run_sampled(unsigned exact, const uint16_t *shifts, unsigned count)
     return low == 0 ? 0 : shifts[low - 1] + 1u;
 }
 
+// From run to run, a word at a time where it is all free or all taken.
 static unsigned first_of_any_size(const uint64_t *map, unsigned blocks,
                                   unsigned length, unsigned align)
 {

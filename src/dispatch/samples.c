@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// A length is kept when it is needed more often than `limit`.
 struct wanted {
     const uint64_t *needed; // by length
     double limit;
@@ -34,6 +35,7 @@ static bool may_double(const struct wanted *wanted, unsigned blocks,
     return reaches_all(wanted, blocks, from, 2 * step);
 }
 
+// Greedy: from each shift the largest step, a power of two, that loses nothing.
 unsigned hdi_samples_choose(unsigned blocks, const uint64_t *needed,
                             double threshold, uint16_t *shifts)
 {

@@ -16,6 +16,8 @@ struct wide {
     uint64_t word[WORDS];
 };
 
+// First fit in falling order: the first of a period is its largest, and decides
+// how many equal segments there may be.
 hd_status hdi_searcher_init(struct hdi_searcher *searcher, unsigned width,
                             const unsigned *blocks, unsigned count,
                             struct hd_error *error)
@@ -67,6 +69,7 @@ hd_status hdi_searcher_init(struct hdi_searcher *searcher, unsigned width,
     return HD_OK;
 }
 
+// What is not filled stays 0, occupied.
 static void load(const struct hdi_searcher *searcher,
                  const uint64_t *const *maps, unsigned period,
                  struct wide *state)
@@ -147,6 +150,8 @@ void hdi_searcher_steps(const struct hdi_searcher *searcher,
     }
 }
 
+// Erosions by powers of two, made once for the whole width; then for each
+// resource the largest power that still leaves a start, and so on downwards.
 void hdi_searcher_find(const struct hdi_searcher *searcher,
                        const uint64_t *const *maps, unsigned *found)
 {

@@ -17,6 +17,10 @@ enum {
     HDI_SEARCHER_MAPS = 16      // most resources
 };
 
+//
+//     width    |      resource 0       |      resource 2       |   period 0
+//              | resource 1 | resource 3 |       |             |   period 1
+//              '- segment --'
 struct hdi_searcher {
     unsigned width; // [blocks]
     unsigned maps;  // resources

@@ -10,6 +10,7 @@ enum {
     LANE_BLOCKS = 128
 };
 
+// Whatever later sums would overflow is refused here.
 static hd_status check_resource(const struct hdi_module_resource *resource,
                                 uint32_t units, struct hd_error *error)
 {
@@ -49,6 +50,7 @@ static hd_status check_resource(const struct hdi_module_resource *resource,
     return HD_OK;
 }
 
+// False: there are too many lines; the shape is useless then.
 static bool add_lines(struct hdi_shape *shape, uint32_t resource,
                       enum hdi_line_kind kind)
 {
@@ -90,6 +92,8 @@ static bool place_lines(struct hdi_shape *shape)
     return room;
 }
 
+//
+//     words   | 8 low, 8 high: lanes 0 to 7 | lanes 8 to 15 | large maps ... |
 static void place_maps(struct hdi_shape *shape)
 {
     uint32_t lane = 0;
@@ -118,6 +122,7 @@ static void place_maps(struct hdi_shape *shape)
     shape->map_words = (word + 7) / 8 * 8;
 }
 
+// A shape for which this failed is to be thrown away.
 hd_status hdi_shape_init(struct hdi_shape *shape, struct hd_error *error)
 {
     if (shape->modules == 0 || shape->modules > HDI_MAX_MODULES)

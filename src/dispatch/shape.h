@@ -11,6 +11,9 @@
 #include "dispatch/runs.h"
 #include "heddle/status.h"
 
+// Bounds of tables. HDI_MAX_MODULES: a bit each, in words of 64.
+// HDI_MAX_PRIORITIES: as many sets as one wide register compares.
+// HDI_MAX_RESOURCES: sets of them fit in 32 bits.
 enum {
     HDI_MAX_RESOURCES = 16,
     HDI_MAX_UNITS = 64, // of a module
@@ -19,6 +22,8 @@ enum {
     HDI_MAX_LINES = 1024
 };
 
+// How runs are searched: all lengths; whole groups of blocks; some lengths
+// only.
 enum hdi_search_kind {
     HDI_SEARCH_EXACT,
     HDI_SEARCH_GROUPED,
@@ -62,6 +67,11 @@ struct hdi_map_place {
     uint32_t stride;
 };
 
+//
+//     level   | runs, small maps | runs, large maps | counts      | pad |
+//             0                  lanes          count_begin    line_count
+//
+// The order puts all that is compared for one module into few whole rows.
 struct hdi_shape {
     uint32_t modules, units;
     uint32_t waves; // the most a unit can hold

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+// Two conventions of hardware; both give the same decisions but for which unit
+// is first.
 enum hdi_pointer {
     HDI_POINTER_HEAD, // the next unit to use; starts at 0
     HDI_POINTER_TAIL  // the last unit used; starts at 0

@@ -36,6 +36,7 @@ enum {
     HDI_FRONT = 2 // places kept for the pieces of one split head
 };
 
+// The ring of entries:
 //
 //     entries   ... | pieces | pieces | packet | packet | free | free ...
 //                     head                                ^ head + count

@@ -196,7 +196,6 @@ static inline unsigned run_of_many(const uint64_t *map, unsigned words)
 }
 #else
 // As above, with the registers that there are.
-// As above, with the registers that there are.
 static inline unsigned run_of_many(const uint64_t *map, unsigned words)
 {
     unsigned longest = 0, open = 0; // `open`: the run that reaches this border

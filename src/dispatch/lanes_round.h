@@ -75,8 +75,7 @@ struct choice {
 // The preferences of heads now: who has waited too long goes first. NULL: there
 // are none.
 // Ages are cut to INT64_MAX / 4, so a head that has waited too long is above
-// all
-// others, and the oldest of these above them.
+// all others, and the oldest of these above them.
 static inline const int64_t *preferences(struct hdi_dispatcher *d, uint64_t now)
 {
     uint64_t patience = d->policy.patience;
@@ -505,6 +504,7 @@ static inline bool pass_over(struct hdi_dispatcher *d, bool kept, uint64_t now,
     return !kept && shut;
 }
 
+// A round, in the order of priorities:
 //
 //     for each rank of the order
 //         heads of it that fit, and are not passed over

@@ -6,6 +6,7 @@
 #include "dispatch/lanes.h"
 #include "dispatch/shape.h"
 
+// One bit for each head and module:
 //
 //                 module 0 1 2 3 ...
 //     channel 0          1 0 0 1            a row is made when the head changes

@@ -92,6 +92,7 @@ uint32_t hdi_need_share(const struct hdi_need *need,
     return (uint32_t)share;
 }
 
+// The split is by place, lines are by unit:
 //
 //     split, place 0 first   3 2 2        waves of the units from `first` on
 //     unit                   2 0 1        with first = 2

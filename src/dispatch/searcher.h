@@ -17,6 +17,7 @@ enum {
     HDI_SEARCHER_MAPS = 16      // most resources
 };
 
+// Segments of a searcher that four resources share:
 //
 //     width    |      resource 0       |      resource 2       |   period 0
 //              | resource 1 | resource 3 |       |             |   period 1

@@ -92,6 +92,7 @@ static bool place_lines(struct hdi_shape *shape)
     return room;
 }
 
+// Where the words of a module's maps are:
 //
 //     words   | 8 low, 8 high: lanes 0 to 7 | lanes 8 to 15 | large maps ... |
 static void place_maps(struct hdi_shape *shape)

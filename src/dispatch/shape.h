@@ -67,6 +67,7 @@ struct hdi_map_place {
     uint32_t stride;
 };
 
+// How the levels of a module are laid out:
 //
 //     level   | runs, small maps | runs, large maps | counts      | pad |
 //             0                  lanes          count_begin    line_count

@@ -8,6 +8,7 @@
 #include "field/cluster/agreement.h"
 #include "field/cluster/moving.h"
 
+// The stages, in order:
 //
 //     CALL -> WORK -> END -> OVER                   a blocking call
 //     CALL -> WAIT -> READY -> WORK -> END -> OVER  one that was started

@@ -47,7 +47,7 @@ struct hdi_run {
     struct hdi_traffic *traffic; // of each node here
     // Of each node here: held by who moves something to or from it, not while
     // it computes; for its replicas, its traffic and the order of its messages.
-    // Never two of them at a time, and `lock` only inside of one or alone.
+    // No thread holds two of them; `lock` may be taken inside of one.
     pthread_mutex_t *moving;
     struct hdi_agent *agent; // NULL: all nodes are reached
     uint64_t number;         // equal on all processes, of no other run

@@ -214,7 +214,7 @@ static uint64_t divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-// For kinds in which neighbours in memory cannot be told from the axes alone.
+// For kinds in which the number of a tile tells its owner: each is a piece.
 static hd_status classes_are_tiles(struct hd_map *map, struct hd_error *error)
 {
     for (unsigned i = 0; i < map->grid.rank; i++)

@@ -4,8 +4,8 @@
 
 #include "heddle/agile.h"
 
-// Of an element. A message holds a whole one at least (cluster/moving.h), so
-// this bounds the buffers of messages too.
+// The largest element. A message holds a whole one at least (cluster/moving.h),
+// so this bounds the buffers of messages too.
 enum {
     HDI_MAX_ELEMENT = 1 << 20 // [bytes]
 };

@@ -103,6 +103,7 @@ static void copy_axis(const struct loops *loops, unsigned level, char *to,
     }
 }
 
+// What is contiguous decides how it is copied:
 //
 //     both contiguous along the last axis        lines by memcpy()
 //     source along another, target the last      planes, transposed in tiles

@@ -172,6 +172,7 @@ static void total_node(struct hd_field *blocks, uint32_t n,
         combine(total, memory + (size_t)i * element, data);
 }
 
+// `totals` is laid out like this:
 //
 //     totals | of every node | of nodes here, then a running value | before |
 //

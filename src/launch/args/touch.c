@@ -244,8 +244,8 @@ struct span {
     int64_t begin, end;
 };
 
-// Gaps between rows count as touched here: two parts may be told to overlap
-// that do not, which costs a division and never a result.
+// Gaps between rows count as touched here: two parts may seem to overlap that
+// do not, which keeps a launch whole and never spoils a result.
 static struct span span_of(const struct hdi_bound *b,
                            const struct hd_touched *t)
 {

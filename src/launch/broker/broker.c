@@ -383,7 +383,7 @@ static void line_up(struct hdi_broker *b, struct hdi_bid *bid)
     b->line_end = &bid->behind;
 }
 
-// First come, first served: a place in a channel is free.
+// First come, first served, while places in channels are free.
 static void queue_line(struct hdi_broker *b, uint64_t now)
 {
     while (b->line && queue(b, b->line, now)) {

@@ -27,7 +27,6 @@ enum hdi_calibrated_work {
 // In files and tables: "move", "load", ...
 const char *hdi_work_name(enum hdi_calibrated_work work);
 
-// By value; the same everywhere, once it was measured.
 struct hdi_calibration {
     bool energy;            // cost is in picojoules, else in picoseconds
     double cost[HDI_WORKS]; // of one

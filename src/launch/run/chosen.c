@@ -20,7 +20,7 @@ enum {
     MAX_REST = 3 * 32 + 1 // one per bit of each count
 };
 
-// On the stack of who waits for the launch; so are the seats' owner and group.
+// On the stack of who waits for the launch.
 struct chosen {
     struct hdi_flight *launch;
     pthread_mutex_t lock; // of what is left

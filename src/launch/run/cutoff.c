@@ -40,8 +40,7 @@ hd_status hdi_cutoff_measure(struct hdi_launcher *launcher,
 }
 
 // One sample counts an eighth, and as twice what is known at most: a thread
-// that
-// was interrupted must not spoil the model.
+// that was interrupted must not spoil the model.
 void hdi_cutoff_learn(struct hdi_launcher *launcher, uint64_t time)
 {
     uint64_t old =

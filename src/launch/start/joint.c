@@ -15,9 +15,8 @@
 
 // WORTH: shorter parts cost more in starting than they gain. TRY: a launch no
 // longer than that may be spent on learning a device's pace. LEAST_GROUPS:
-// fewer are not
-// worth dividing among devices of unknown pace. OVERHEAD: of one launch more,
-// and its event.
+// fewer are not worth dividing among devices of unknown pace. OVERHEAD: of one
+// launch more, and its event.
 enum {
     SIDES = 8,         // devices of one launch
     WORTH = 200000,    // a part should take so long [ns]

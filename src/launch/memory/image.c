@@ -19,6 +19,8 @@ enum {
     INSIDE = HDI_CHANNEL_INSIDE
 };
 
+// One line for each channel order of OpenCL. `place` is by channel that is
+// read, `source` by component that is stored.
 static const struct order {
     enum hd_channel_order order;
     int components;
@@ -42,6 +44,7 @@ static const struct order {
     {HD_SBGRA, 4, {2, 1, 0, 3}, {2, 1, 0, 3}},
 };
 
+// One line for each channel type.
 static const struct type {
     enum hd_channel_type type;
     int size; // of a component, or of a whole packed texel [bytes]
@@ -137,6 +140,8 @@ uint32_t hd_texel_size(enum hd_channel_order order, enum hd_channel_type type)
 }
 
 // The value of every byte of sRGB.
+// Filled once per process, and only read afterwards, hence shared by all
+// runtimes.
 static float linear[256];
 
 static void fill_linear(void)
@@ -148,6 +153,8 @@ static void fill_linear(void)
     }
 }
 
+// HDI_LAYOUT_ANY is always right, but slower: the built-in functions look at
+// order and type then.
 static enum hdi_image_layout layout_of(const struct hd_image_params *p,
                                        const struct type *type)
 {
@@ -213,6 +220,8 @@ static hd_status check_pitch(const char *name, uint64_t least, uint32_t texel,
 }
 
 // The bytes from the first texel to the end of the last.
+// All products are checked, since extents and pitches come from the
+// application. What was 0 of the pitches is filled in.
 static hd_status measure(struct hd_image_params *p, uint32_t texel,
                          uint64_t *size, struct hd_error *error)
 {
@@ -240,6 +249,7 @@ static hd_status measure(struct hd_image_params *p, uint32_t texel,
     return HD_OK;
 }
 
+// The buffer's own device decides where the image is at home.
 static hd_status check_memory(const struct hdi_launcher *launcher,
                               const struct hd_image_params *p, uint32_t texel,
                               uint64_t size, struct hd_error *error)
@@ -300,6 +310,8 @@ static void describe(struct hd_image *image, uint64_t size)
             image->shown.place[c] = 0;
 }
 
+// A buffer of its own, or one that it holds; the description comes last, and
+// hd_image_destroy() undoes the rest when it fails.
 hd_status hdi_image_create(struct hdi_launcher *launcher,
                            const struct hd_image_params *params,
                            struct hd_image **image, struct hd_error *error)
@@ -374,6 +386,8 @@ const struct hd_image_params *hd_image_params(const struct hd_image *image)
     return &image->params;
 }
 
+// The gaps between rows and slices are not the image's: other images may lie
+// there.
 struct hd_touched hdi_image_touched(const struct hd_image *image)
 {
     const struct hd_image_params *p = &image->params;
@@ -404,6 +418,7 @@ static const char *type_name(const struct hd_image_params *p)
     return names[p->kind];
 }
 
+// By the name of the type, without the access qualifier in front of it.
 hd_status hdi_image_check(const struct hdi_launcher *launcher,
                           const struct hd_image *image, const char *kernel,
                           const struct hd_kernel_arg *wanted,

@@ -8,6 +8,8 @@
 
 struct hdi_image_description;
 
+// A way to look at a buffer: it has no memory of texels itself. After its
+// making nothing changes but `holders` and `descriptions`.
 struct hd_image {
     struct hd_image *self; // as a buffer's
     // What it is, for kernels on a CPU that it was made for; and what kernels

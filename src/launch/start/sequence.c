@@ -11,11 +11,13 @@
 #include "launch/run/flight.h"
 #include "steal/event.h"
 
+// The plan is kept: ranges do not change from run to run.
 struct step {
     const struct hd_kernel *kernel; // on the device
     struct hdi_plan plan;
 };
 
+// `bound` is scratch of hdi_sequence_set(), so the caller's one thread has it.
 struct hdi_sequence {
     struct hdi_launcher *launcher;
     struct hdi_device_list *list;
@@ -94,6 +96,8 @@ static struct hdi_list_step describe(const struct step *step,
     return to;
 }
 
+// What was made when this fails stays the sequence's, for hdi_sequence_free().
+// The list copies the steps, whose arguments are zero until they are set.
 static hd_status fill(struct hdi_sequence *s, enum hdi_list_form form,
                       const struct hdi_sequence_step *steps,
                       struct hd_error *error)
@@ -167,6 +171,7 @@ void hdi_sequence_free(struct hdi_sequence *s)
     free(s);
 }
 
+// Packs straight into what the list has for the arguments of the step.
 hd_status hdi_sequence_set(struct hdi_sequence *s, uint32_t index,
                            const struct hd_arg *args, struct hd_error *error)
 {
@@ -190,6 +195,8 @@ hd_status hdi_sequence_set(struct hdi_sequence *s, uint32_t index,
 // Running ---------------------------------------------------------------------
 
 // A run, in the room of its event.
+// The list goes to a unit as a leaf of one work-group would, so what feeds,
+// stops and collects leaves does for lists too.
 struct started {
     struct hdi_event *event;
     struct hdi_sequence *sequence;
@@ -198,6 +205,7 @@ struct started {
     char text[HDI_FAILURE_SIZE];
 };
 
+// The first failure of the launch, else what the list itself says.
 static hd_status conclude(struct started *s, struct hd_error *error)
 {
     struct hdi_sequence *q = s->sequence;
@@ -247,6 +255,7 @@ static bool run(struct hd_worker *worker, struct hdi_event *event,
     return false;
 }
 
+// As for a launch that a unit hangs in (start.c).
 static void drop(struct hdi_event *event)
 {
     struct started *s = event->room;

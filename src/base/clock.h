@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <time.h>
 
+// Some 20 ns, through the vDSO. Never goes back, and stands still while the
+// machine sleeps; comparable between threads and processes of one machine.
 static inline uint64_t hdi_now(void) // [ns]
 {
     struct timespec t;

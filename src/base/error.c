@@ -8,6 +8,8 @@
 
 static const char cut[] = "\n(cut here, there is more)";
 
+// Too long a text is cut at the end of a line, so that what is left reads well:
+// compilers say the most important first. New lines at its end are dropped.
 hd_status hdi_fail_text(struct hd_error *error, hd_status status,
                         const char *text, size_t size)
 {
@@ -34,6 +36,8 @@ hd_status hdi_fail_text(struct hd_error *error, hd_status status,
     return status;
 }
 
+// Twice the room of an error, so that hdi_fail_text() sees that it is too long
+// and says so.
 hd_status hdi_fail(struct hd_error *error, hd_status status, const char *format,
                    ...)
 {
@@ -50,6 +54,7 @@ hd_status hdi_fail(struct hd_error *error, hd_status status, const char *format,
     return hdi_fail_text(error, status, text, (size_t)length);
 }
 
+// Through a buffer of its own, since both texts may be the same memory.
 void hdi_prefix_error(struct hd_error *error, const char *format, ...)
 {
     if (!error)

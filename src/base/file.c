@@ -26,6 +26,8 @@ bool hdi_write_all(int file, const void *data, size_t size)
     return true;
 }
 
+// Read until there is no more, not by the size the system tells: pipes and
+// files in /proc have none.
 hd_status hdi_read_file(const char *path, size_t most, struct hdi_text *text,
                         struct hd_error *error)
 {
@@ -66,6 +68,10 @@ static hd_status write_into(const char *path, const void *data, size_t size,
 }
 
 // Write to a new file beside `place`, give it the mode, rename it.
+// The mode is set and the bytes are on the disk before the name is: who opens
+// `place` sees the old file or all of the new one, also after a crash. `path`
+// is for messages. The new file lies beside, since rename() stays within a file
+// system.
 static hd_status replace(const char *path, const char *place, mode_t mode,
                          const void *data, size_t size, struct hd_error *error)
 {
@@ -94,6 +100,8 @@ static hd_status replace(const char *path, const char *place, mode_t mode,
               : hdi_fail(error, HD_EIO, "%s: %s", path, strerror(failed));
 }
 
+// A file that must not be written is not replaced either, though the folder
+// would allow that.
 hd_status hdi_write_file(const char *path, const void *data, size_t size,
                          struct hd_error *error)
 {

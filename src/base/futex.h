@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 // Sleep while the word is `value`; may return early.
+// The system compares and goes to sleep in one step, so a waker that changes
+// the word first and wakes then is never missed. Private: no other process may
+// sleep on it.
 static inline void hdi_futex_wait(const void *word, uint32_t value)
 {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);

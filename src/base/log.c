@@ -12,6 +12,8 @@ static const char *const names[HDI_LOG_LEVELS] = {"error", "warn", "info",
 // -1 until the environment was read; then never changes.
 static atomic_int ceiling = -1;
 
+// Relaxed: threads that come first at the same time read the same environment
+// and store the same number.
 enum hdi_log_level hdi_log_ceiling(void)
 {
     int level = atomic_load_explicit(&ceiling, memory_order_relaxed);
@@ -35,6 +37,7 @@ void hdi_log_text(enum hdi_log_level level, const char *module,
                 text);
 }
 
+// Longer lines are cut. One fprintf() per line, so lines of threads do not mix.
 void hdi_log(enum hdi_log_level level, const char *module, const char *format,
              ...)
 {

@@ -19,6 +19,8 @@ size_t hdi_page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+// By all processors of the machine, not those of this process: others run
+// there.
 uint64_t hdi_memory_share(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -45,6 +47,10 @@ static size_t whole_pages(size_t size)
 
 // Where memory begins that may begin at `address` or up to 2 * ALIKE later:
 // neighbours do not begin at the same place of a megabyte.
+// The megabyte's number times the golden ratio, of which the upper half chooses
+// a page within it: neighbouring numbers get pages far apart. Without it, large
+// mappings would begin at like places, and loads and stores of several arrays
+// at one index would look alike to the processor.
 static char *spread_out(char *address)
 {
     size_t page = hdi_page_size();

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Doubles, so that n bytes are copied twice at most on the way. One more byte
+// for the final 0. After a failure the text stays as it is, and takes no more.
 static bool reserve(struct hdi_text *text, size_t more)
 {
     if (text->failed)
@@ -38,6 +40,7 @@ void hdi_text_append(struct hdi_text *text, const void *data, size_t size)
     text->data[text->size] = '\0';
 }
 
+// Measured first, then written: no length is too long.
 void hdi_text_print(struct hdi_text *text, const char *format, ...)
 {
     va_list args, again;
@@ -54,6 +57,8 @@ void hdi_text_print(struct hdi_text *text, const char *format, ...)
 }
 
 // Bytes of the UTF-8 sequence at `c`, 0 when there is none.
+// Also refuses codes written longer than needed, halves of pairs and what is
+// above U+10FFFF: readers of JSON do.
 static size_t sequence(const unsigned char *c)
 {
     static const unsigned smallest[] = {0, 0, 0x80, 0x800, 0x10000};

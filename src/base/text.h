@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// Zeroed is empty. Belongs to one thread at a time; whoever has it may take
+// `data`, which free() gives back.
 struct hdi_text {
     char *data;      // 0-terminated, or NULL while empty
     size_t size;     // without the final 0 [bytes]

@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 
+// `objects` point into hwloc's tree, so it lives as long.
 struct hdi_topology {
     hwloc_topology_t hwloc;
     struct hdi_machine machine;
@@ -136,6 +137,7 @@ static bool is_list(const char *cores)
     }
 }
 
+// The list is checked first: hwloc's reader takes what it understands of it.
 static hd_status keep_named(hwloc_topology_t hwloc, const char *cores,
                             struct hd_error *error)
 {
@@ -164,6 +166,7 @@ static hd_status keep_named(hwloc_topology_t hwloc, const char *cores,
 }
 
 // Where each core is pinned to, the other way round. False without memory.
+// Of a machine that is not there no thread is on any core, so all say none.
 static bool index_cores(struct hdi_topology *t)
 {
     for (unsigned i = 0; i < t->machine.cores; i++)
@@ -226,6 +229,9 @@ hd_status hdi_topology_create(const char *synthetic,
     return hdi_topology_create_part(synthetic, NULL, topology, error);
 }
 
+// Restricted before cores are counted, so numbers are those of what is left.
+// `status` is HD_ENOMEM wherever nothing else was said, and the text for that
+// is written once, at the end.
 hd_status hdi_topology_create_part(const char *synthetic, const char *cores,
                                    struct hdi_topology **topology,
                                    struct hd_error *error)
@@ -312,6 +318,7 @@ const struct hdi_core *hdi_topology_core(const struct hdi_topology *topology,
     return &topology->cores[index];
 }
 
+// Levels, not a measure: only their order counts.
 unsigned hdi_topology_distance(const struct hdi_topology *topology, unsigned a,
                                unsigned b)
 {
@@ -357,6 +364,8 @@ bool hdi_topology_bind(const struct hdi_topology *topology, unsigned node,
                HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_MIGRATE) == 0;
 }
 
+// Pinned before it starts, so that it never runs, and touches no memory,
+// elsewhere. A core that is gone by now gives EINVAL; then it runs anywhere.
 hd_status hdi_thread_start(const struct hdi_topology *topology, unsigned core,
                            const char *name, void *(*main)(void *), void *data,
                            pthread_t *thread)

@@ -11,6 +11,9 @@
 #include "steal/pool.h"
 #include "steal/record.h"
 
+// DEEP: each errand takes a part of this thread's stack. MOMENT: how long it
+// looks for something to do before it sleeps. NAP: the most it sleeps between
+// two looks at the event and the clock.
 enum {
     MAX_STEPS = 1 << 20, // back along what an event comes after
     DEEP = 128,          // what runs inside of waits, before others do it
@@ -19,6 +22,7 @@ enum {
 };
 
 // One that it comes after and that has not ended, held; or NULL.
+// Inputs beyond those of one record are in records that are lent to it.
 static struct hdi_event *hold_input(struct hdi_event *e)
 {
     for (struct hdi_event *at = e;;) {
@@ -37,6 +41,8 @@ static struct hdi_event *hold_input(struct hdi_event *e)
 }
 
 // One that is ready and must end before this one, or this one; held.
+// One at a time is held, so the others may end, and be used again, meanwhile:
+// then the search ends early.
 static struct hdi_event *hold_ready(struct hd_pool *pool, hd_event event)
 {
     struct hdi_event *e = hdi_record_hold(pool, event);
@@ -55,6 +61,7 @@ static struct hdi_event *hold_ready(struct hd_pool *pool, hd_event event)
     return NULL;
 }
 
+// On the stack of the worker that runs it at once.
 struct errand {
     struct hd_job job;
     struct hdi_event *event;
@@ -101,6 +108,8 @@ static bool sleep_aside(struct hd_worker *worker, struct hdi_event *e,
     return aside;
 }
 
+// False: the deadline has passed. Its own forks are published first, as they
+// may be what the event waits for.
 bool hdi_worker_await(struct hd_worker *worker, struct hdi_event *e,
                       hd_event event, uint64_t deadline)
 {

@@ -15,6 +15,8 @@ static hd_status call(struct hd_worker *worker, const struct hd_call *what,
 }
 
 // What it forks and fails belongs to the event's group.
+// `failure` is on this stack, so it is taken out of the group again before the
+// event ends: the group may be looked at afterwards.
 static bool run_call(struct hd_worker *worker, struct hdi_event *event,
                      struct hd_error *error)
 {
@@ -42,6 +44,7 @@ static bool run_call(struct hd_worker *worker, struct hdi_event *event,
 
 static const struct hdi_event_kind calls = {.run = run_call};
 
+// On failure nothing was started, and the record is given back.
 hd_status hd_call_start(struct hd_pool *pool, const struct hd_start *start,
                         const struct hd_call *call_, hd_event *event,
                         struct hd_error *error)
@@ -71,11 +74,13 @@ hd_status hd_marker_start(struct hd_pool *pool, const struct hd_start *start,
 
 // Callbacks -------------------------------------------------------------------
 
+// Lies in the record's room, and goes with it.
 struct callback {
     void (*function)(struct hd_worker *worker, hd_status status, void *data);
     void *data;
 };
 
+// It has done its work whatever the event came to, so it ends well itself.
 static bool run_callback(struct hd_worker *worker, struct hdi_event *event,
                          struct hd_error *error)
 {

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "steal/pool.h"
 
+// WORTH: so that forks cost 1/40 of the time. MAX_EXCESS: a cutoff that was
+// learnt from cheap items must not stay when items get dear.
 enum {
     WORTH = 40,       // a leaf takes so many times the overhead
     MAX_STEP = 8,     // factor by which one leaf changes the cutoff
@@ -32,6 +34,7 @@ static uint64_t sample(struct hd_worker *worker)
     return (hdi_now() - begin) / FORKS;
 }
 
+// Several workers may measure at once: each result is as good.
 uint64_t hdi_worker_overhead(struct hd_worker *worker)
 {
     _Atomic uint64_t *known = &worker->pool->overhead;
@@ -61,6 +64,7 @@ void hd_cutoff_init(struct hd_cutoff *cutoff, struct hd_worker *worker)
     cutoff->target_ = WORTH * hdi_worker_overhead(worker);
 }
 
+// `known` is of an earlier run of the same loop; 0 or 1 says nothing.
 void hd_cutoff_recall_(struct hd_cutoff *cutoff, struct hd_worker *worker,
                        const size_t *known)
 {
@@ -90,6 +94,8 @@ uint64_t hd_cutoff_leaf(const struct hd_cutoff *cutoff,
     return hdi_now();
 }
 
+// From one leaf: how many items would have taken the target. Within half and
+// twice of it nothing changes, so the word is seldom written while all run.
 void hd_cutoff_learn(struct hd_cutoff *cutoff, uint64_t began, size_t items)
 {
     uint64_t time = hdi_now() - began;

@@ -31,6 +31,8 @@ static uintptr_t this_thread(void)
     return (uintptr_t)pthread_self();
 }
 
+// True: this thread is the pool's worker until get_up(). Acquires what the one
+// before left there.
 static bool sit_down(struct hd_pool *pool)
 {
     uintptr_t nobody = 0;
@@ -55,6 +57,7 @@ void hdi_pool_ring(struct hd_pool *pool)
     hdi_futex_wake(&pool->bell, INT_MAX);
 }
 
+// Releases it to the next; the bell wakes those who wait for the seat.
 static void get_up(struct hd_pool *pool)
 {
     atomic_store_explicit(&pool->threads[0], 0,
@@ -75,6 +78,7 @@ static void await_bell(struct hd_pool *pool, struct hd_group *group)
 
 // Starting and stopping -------------------------------------------------------
 
+// In reverse of hdi_worker_init().
 void hdi_worker_destroy(struct hd_worker *worker)
 {
     hdi_deque_destroy(&worker->jobs);
@@ -83,6 +87,7 @@ void hdi_worker_destroy(struct hd_worker *worker)
     hdi_stack_destroy(&worker->stack);
 }
 
+// Any number other than 0 will do for `random`; those of two workers differ.
 bool hdi_worker_init(struct hd_pool *pool, unsigned index)
 {
     struct hd_worker *worker = &pool->workers[index];
@@ -225,6 +230,7 @@ static void wake_all(struct hd_pool *pool)
     hdi_pool_call_all(pool);
 }
 
+// On failure the pool has no threads, and may be destroyed.
 hd_status hdi_pool_start(struct hd_pool *pool, struct hd_error *error)
 {
     if (pool->caller_only)
@@ -291,6 +297,8 @@ hd_status hd_pool_create(const struct hd_pool_params *params,
     return status;
 }
 
+// What was submitted is run before: nothing is lost. Spare threads come last,
+// as workers may still make some.
 void hd_pool_destroy(struct hd_pool *pool)
 {
     if (!pool)
@@ -345,6 +353,8 @@ bool hdi_pool_has_threads(const struct hd_pool *pool)
     return !pool->caller_only;
 }
 
+// Linear, but only calls from unknown threads go by here; tasks have their
+// worker at hand.
 struct hd_worker *hd_pool_worker(const struct hd_pool *pool)
 {
     uintptr_t self = this_thread();
@@ -385,6 +395,7 @@ void hdi_pool_set_tracks(struct hd_pool *pool, struct hdi_track *const *tracks)
 
 // Work from outside -----------------------------------------------------------
 
+// A caller-only pool has no threads that fork() could lose.
 static bool has_its_workers(const struct hd_pool *pool)
 {
     return hdi_origin_is_here(&pool->origin) || pool->caller_only;
@@ -446,6 +457,8 @@ static bool is_awake(const struct hd_pool *pool, unsigned worker)
     return true;
 }
 
+// A worker's own queue first: near, and without contention. When that is full
+// the inbox takes it.
 void hd_submit(struct hd_pool *pool, struct hd_job *job)
 {
     hdi_pool_check_origin(pool);
@@ -458,6 +471,7 @@ void hd_submit(struct hd_pool *pool, struct hd_job *job)
     hdi_pool_tell(pool, worker ? worker->index : 0);
 }
 
+// Others may have the seat, and do the work meanwhile.
 static void wait_in_seat(struct hd_pool *pool, const struct hdi_goal *goal)
 {
     while (!hdi_group_done(goal->group)) {
@@ -507,6 +521,8 @@ static void sleep_outside(struct hd_pool *pool, struct hd_group *group)
         atomic_fetch_sub_explicit(guests, 1, memory_order_relaxed);
 }
 
+// A worker works; in a caller-only pool this thread becomes one; others watch
+// for a moment, then sleep.
 void hd_group_wait(struct hd_pool *pool, struct hd_group *group)
 {
     const struct hdi_goal goal = {.kind = HDI_UNTIL_GROUP, .group = group};
@@ -553,6 +569,7 @@ static void work_until(struct hd_worker *worker, struct hd_group *group,
             hdi_group_nap(group, deadline, NAP);
 }
 
+// A worker sleeps in short naps only, since it may be needed for other work.
 bool hdi_group_wait_until(struct hd_pool *pool, struct hd_group *group,
                           uint64_t deadline)
 {
@@ -578,6 +595,7 @@ bool hdi_group_wait_until(struct hd_pool *pool, struct hd_group *group,
     return hdi_group_done(group);
 }
 
+// Lies on the caller's stack, which waits until it has run.
 struct call {
     struct hd_job job;
     void (*function)(struct hd_worker *worker, void *data);

@@ -14,6 +14,7 @@ void hd_group_init(struct hd_group *group)
     *group = (struct hd_group){0};
 }
 
+// Before jobs are submitted to it: the word is not atomic.
 void hd_group_catch(struct hd_group *group, struct hd_error *error)
 {
     group->state_.word[2] = (uintptr_t)error;
@@ -43,6 +44,7 @@ bool hdi_pool_cancelled(const struct hd_pool *pool,
            (hdi_group_fate(&pool->all) & HDI_GROUP_CANCELLED);
 }
 
+// The poke comes after the mark: who sees it looks, and sees the mark.
 void hd_group_cancel(struct hd_pool *pool, struct hd_group *group)
 {
     __atomic_fetch_or(&group->state_.word[1], HDI_GROUP_CANCELLED,
@@ -60,6 +62,8 @@ bool hd_cancelled(struct hd_worker *worker)
     return hdi_pool_cancelled(worker->pool, hdi_scopes_now(&worker->scopes));
 }
 
+// The first error of a group wins; only then its text is written, by nobody
+// else. Outside of all groups it goes to the log.
 hd_status hd_task_fail(struct hd_worker *worker, hd_status status,
                        const char *format, ...)
 {
@@ -82,11 +86,15 @@ hd_status hd_task_fail(struct hd_worker *worker, hd_status status,
 
 // Scopes ----------------------------------------------------------------------
 
+// How many tasks of this worker are forked and not joined: a scope must end
+// with as many as it began with.
 static uint32_t records_of(const struct hd_worker *worker)
 {
     return (uint32_t)(worker->stack.hot.top_ - worker->stack.base);
 }
 
+// HD_ELIMIT: nested too deep. When it fails nothing has begun, and
+// hd_scope_end() is not called.
 hd_status hd_scope_begin(struct hd_worker *worker, struct hd_group *group)
 {
     struct hd_group *around = hdi_scopes_now(&worker->scopes);
@@ -112,6 +120,9 @@ static void leave_parent(struct hd_group *group, hd_status status)
     hd_group_within(group, NULL);
 }
 
+// The status is that of the group, or that of what is around it, which is
+// cancelled: its own tasks were dropped then. A scope that ends in the wrong
+// place has lost a task, so the program is ended.
 hd_status hd_scope_end(struct hd_worker *worker)
 {
     struct hd_group *group = hdi_scopes_now(&worker->scopes);

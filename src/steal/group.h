@@ -14,6 +14,10 @@
 #include "heddle/task.h"
 #include "steal/order.h"
 
+//     word 0    jobs * 2 | waited         HDI_GROUP_JOB, HDI_GROUP_WAITED
+//     word 1    status << 8 | cancelled   set once, never cleared
+//     word 2    struct hd_error *         NULL: no text is wanted
+//     word 3    struct hd_group *         around it; NULL: none
 enum {
     HDI_GROUP_WAITED = 1, // somebody sleeps, or is about to
     HDI_GROUP_JOB = 2     // one job
@@ -36,6 +40,8 @@ static inline const void *hdi_group_futex(struct hd_group *group)
     return word + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0);
 }
 
+// Relaxed: whoever submits a job holds the group, and the job itself is
+// released by the queue it goes to.
 static inline void hdi_group_enter(struct hd_group *group)
 {
     __atomic_fetch_add(hdi_group_word(group), HDI_GROUP_JOB, __ATOMIC_RELAXED);
@@ -58,6 +64,7 @@ static inline bool hdi_group_leave(struct hd_group *group, unsigned jobs)
     return left == 0 && (old & HDI_GROUP_WAITED);
 }
 
+// Acquire, for the release in hdi_group_leave(): what the jobs did is seen.
 static inline bool hdi_group_done(struct hd_group *group)
 {
     return __atomic_load_n(hdi_group_word(group),
@@ -65,6 +72,8 @@ static inline bool hdi_group_done(struct hd_group *group)
 }
 
 // Mark the group as waited for; the word to sleep on, or 0 when it is done.
+// In one step with the look at the count: the job that makes it 0 then sees the
+// mark, or the mark is not set at all.
 static inline uint64_t hdi_group_mark(struct hd_group *group)
 {
     uint64_t *word = hdi_group_word(group);
@@ -96,6 +105,8 @@ static inline struct hd_group *hdi_group_parent(const struct hd_group *group)
 }
 
 // Whether it or a group around it is cancelled. NULL is not.
+// The parents stay as long as a scope is open in them. Chains are as long as
+// scopes are deep.
 static inline bool hdi_group_cancelled(const struct hd_group *group)
 {
     for (; group; group = hdi_group_parent(group))

@@ -10,6 +10,8 @@
 #include "steal/pool.h"
 #include "steal/record.h"
 
+// It waits for one end, that of the user, and is held twice: for its end and
+// for whoever has the handle.
 hd_status hd_event_create(struct hd_pool *pool, hd_event *event,
                           struct hd_error *error)
 {
@@ -23,6 +25,9 @@ hd_status hd_event_create(struct hd_pool *pool, hd_event *event,
     return HD_OK;
 }
 
+// Of several that end it at the same time one changes the phase; the others are
+// told that it has ended. The cause is there before the end is, so who sees the
+// end sees why.
 hd_status hd_event_end(struct hd_pool *pool, hd_event event, hd_status status,
                        const char *text, struct hd_error *error)
 {
@@ -53,6 +58,9 @@ hd_status hd_event_end(struct hd_pool *pool, hd_event event, hd_status status,
     return HD_OK;
 }
 
+// By the generation in `head`: a record that has been used again meanwhile
+// tells nothing of this event, but that it has ended. The acquire pairs with
+// the end: who is told of it sees what it left.
 enum hd_event_state hd_event_state(struct hd_pool *pool, hd_event event)
 {
     struct hdi_event *e = hdi_record_find(pool, event);
@@ -68,6 +76,8 @@ enum hd_event_state hd_event_state(struct hd_pool *pool, hd_event event)
     return phase == HD_EVENT_ENDED ? HD_EVENT_RUNS : (enum hd_event_state)phase;
 }
 
+// HD_OK of one that has not ended, and of one that is gone: ask for its state,
+// or hold it.
 hd_status hd_event_status(struct hd_pool *pool, hd_event event,
                           struct hd_error *error)
 {
@@ -86,6 +96,7 @@ hd_status hd_event_status(struct hd_pool *pool, hd_event event,
     return status;
 }
 
+// A worker works meanwhile; another thread sleeps. One that is gone has ended.
 static hd_status wait_one(struct hd_pool *pool, hd_event event,
                           uint64_t deadline, struct hd_error *error)
 {
@@ -103,6 +114,8 @@ static hd_status wait_one(struct hd_pool *pool, hd_event event,
                     "event 0x%" PRIx64 " has not ended in time", event);
 }
 
+// All are waited for before any is asked how it ended, so nothing of them runs
+// any more when an error is returned.
 hd_status hd_event_wait(struct hd_pool *pool, const hd_event *events,
                         unsigned count, uint64_t timeout,
                         struct hd_error *error)
@@ -117,6 +130,8 @@ hd_status hd_event_wait(struct hd_pool *pool, const hd_event *events,
     return HD_OK;
 }
 
+// Words are read one by one: of an event that is not over they may be of
+// different moments.
 bool hd_event_info(struct hd_pool *pool, hd_event event,
                    struct hd_event_info *info)
 {
@@ -142,6 +157,8 @@ bool hd_event_info(struct hd_pool *pool, hd_event event,
     return true;
 }
 
+// Whoever changes the phase from WAITS or READY to ENDED ends it, and nobody
+// starts it then. One that runs is told by its group, and ends by itself.
 void hd_event_cancel(struct hd_pool *pool, hd_event event)
 {
     struct hdi_event *e = hdi_record_hold(pool, event);
@@ -167,6 +184,8 @@ bool hd_event_retain(struct hd_pool *pool, hd_event event)
     return hdi_record_hold(pool, event) != NULL;
 }
 
+// A handle that was let go may name a later event by now, whose count would be
+// taken down: the generation tells, and that is a fault of the program.
 void hd_event_release(struct hd_pool *pool, hd_event event)
 {
     struct hdi_event *e = hdi_record_find(pool, event);

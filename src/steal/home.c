@@ -28,12 +28,15 @@ static bool is_wanted(struct hd_worker *worker)
     return atomic_load_explicit(&worker->wanted, memory_order_acquire) != 0;
 }
 
+// The word before the wake: who is about to sleep sees it, or is woken.
 static void want(struct hd_worker *worker)
 {
     atomic_store_explicit(&worker->wanted, 1, memory_order_seq_cst);
     hdi_futex_wake(&worker->wanted, INT_MAX);
 }
 
+// It leaves when it has finished what it is at; parked, it is woken to see
+// that.
 static void send_home(struct hd_worker *worker)
 {
     atomic_store_explicit(&worker->wanted, 0, memory_order_seq_cst);
@@ -48,6 +51,9 @@ void hdi_pool_call_all(struct hd_pool *pool)
 }
 
 // Asleep at home. Returns when wanted, or the pool is finished.
+// Its own jobs go to the inbox before it counts as away, since nobody looks for
+// a worker that sleeps here. `at_home` and `lent` are guarded by the pool's
+// lock, so a lender knows whether the thread has left.
 static void stay_home(struct hd_worker *worker)
 {
     struct hd_pool *pool = worker->pool;
@@ -88,6 +94,8 @@ void *hdi_worker_main(void *data)
     }
 }
 
+// The last ones go home first, so those who work are always 0 to `workers` - 1.
+// What was for them alone is given to all (hdi_placed_release()).
 hd_status hd_pool_resize(struct hd_pool *pool, unsigned workers,
                          struct hd_error *error)
 {
@@ -142,6 +150,7 @@ static struct hd_worker *make_spare_thread(struct hd_pool *pool)
     return worker;
 }
 
+// NULL: none is free, and no more can be made.
 static struct hd_worker *lend_spare_thread(struct hd_pool *pool,
                                            unsigned core_of)
 {
@@ -161,6 +170,8 @@ static struct hd_worker *lend_spare_thread(struct hd_pool *pool,
     return worker;
 }
 
+// What was forked is made public before: the spare thread, or others, may take
+// it. Without a spare thread the core stays idle meanwhile, no more.
 void hd_blocking_begin(struct hd_worker *worker)
 {
     struct hd_pool *pool = worker->pool;
@@ -182,6 +193,8 @@ void hd_blocking_begin(struct hd_worker *worker)
     want(worker->spare_thread);
 }
 
+// The spare thread finishes what it is at, so for a while there may be two
+// threads on the core.
 void hd_blocking_end(struct hd_worker *worker)
 {
     if (worker->blocked == 0) {

@@ -59,6 +59,8 @@ static struct hd_job *cut_out(struct hdi_inbox *inbox, struct hd_job **link)
     return job;
 }
 
+// Looks without the lock first: an empty queue, which is the common case, costs
+// no write.
 struct hd_job *hdi_inbox_pop(struct hdi_inbox *inbox)
 {
     if (!hdi_inbox_offers(inbox))

@@ -16,6 +16,7 @@ enum {
     ROUNDS = 200 // of looking, then sleep
 };
 
+// Ends at the first job of the group; those before it are moved.
 static struct hd_job *take_from_queue(struct hd_pool *pool,
                                       struct hdi_deque *jobs,
                                       const struct hd_group *group)

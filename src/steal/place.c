@@ -104,6 +104,8 @@ static bool has_workers(const struct hd_pool *pool, unsigned place)
     return false;
 }
 
+// Whoever takes jobs out here owns them until they are in the inbox, where any
+// worker may run them.
 void hdi_placed_release(struct hd_pool *pool)
 {
     hdi_fence(memory_order_seq_cst); // see placed.h
@@ -121,6 +123,7 @@ void hdi_placed_release(struct hd_pool *pool)
 
 // One worker of the place that sleeps, if any does: those that do not will look
 // before they sleep. A spare thread may be on the core of any worker.
+// All spare threads are woken, since which core they have is not known here.
 static void wake_at(struct hd_pool *pool, unsigned place)
 {
     struct hdi_idle *idle = &pool->idle[HDI_ANYTHING];
@@ -150,6 +153,8 @@ static hd_status check_place(const struct hd_pool *pool, enum hd_place place,
     return HD_OK;
 }
 
+// The release comes after the push: a worker that goes home in between either
+// is seen to be gone here, or sees the job before it goes.
 hd_status hd_submit_at(struct hd_pool *pool, struct hd_work *work,
                        enum hd_place place, unsigned worker,
                        struct hd_error *error)

@@ -22,6 +22,7 @@ struct hd_job;
 struct hd_pool;
 struct hd_worker;
 
+//     queues   worker 0 | worker 1 | ... | module 0 | module 1 | ...
 struct hdi_placed {
     struct hdi_inbox *queues; // one per worker, then one per module
     unsigned count;

@@ -25,6 +25,8 @@ static uint32_t count_of(const struct hdi_scopes *scopes)
     return atomic_load_explicit(&scopes->count, memory_order_relaxed);
 }
 
+// Thieves read frames while the owner adds more: `count` releases a frame to
+// hdi_scopes_of().
 bool hdi_scopes_enter(struct hdi_scopes *scopes, uint32_t base,
                       struct hd_group *group)
 {
@@ -63,6 +65,8 @@ uint32_t hdi_scopes_base(const struct hdi_scopes *scopes)
                                          memory_order_relaxed);
 }
 
+// The record was taken, so its frame cannot be left before it is joined: what
+// is found stays true.
 struct hd_group *hdi_scopes_of(const struct hdi_scopes *scopes, uint32_t record)
 {
     uint32_t n = atomic_load_explicit(&scopes->count, memory_order_acquire);

@@ -29,6 +29,8 @@ struct hdi_scope_frame {
     _Atomic(struct hd_group *) group;
 };
 
+//     frames   base 0, group A | base 4, group B | base 9, group C |  count
+//     records  0 .. 3: A         4 .. 8: B          9 and on: C
 struct hdi_scopes {
     struct hdi_scope_frame *frames;
     _Atomic uint32_t count; // written by the owner

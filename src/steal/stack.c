@@ -112,6 +112,7 @@ void hdi_stack_forget(struct hdi_stack *stack, struct hd_task_ *task)
     set_split(stack, index);
 }
 
+// Oldest first: in recursion that is the largest piece.
 struct hd_task_ *hdi_stack_take(struct hdi_stack *stack, unsigned thief)
 {
     uint64_t shared =
@@ -133,6 +134,7 @@ struct hd_task_ *hdi_stack_take(struct hdi_stack *stack, unsigned thief)
     return NULL;
 }
 
+// Doubles; results that are joined later are moved along.
 static void make_room(struct hdi_stack *stack)
 {
     if (stack->spilled < stack->spill_capacity)

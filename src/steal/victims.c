@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+// Once per worker, so that stealing compares no distances. Within a level the
+// numbers rise; thieves begin at a random one.
 bool hdi_victims_init(struct hdi_victims *victims,
                       const struct hdi_topology *topology, unsigned workers,
                       unsigned self)

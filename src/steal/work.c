@@ -9,6 +9,8 @@ static struct hd_work *work_of(struct hd_job *job)
     return (struct hd_work *)(void *)job;
 }
 
+// The function is put back before it runs: the work may be submitted again from
+// there, or be freed.
 void hdi_run_work(struct hd_worker *worker, struct hd_job *job)
 {
     struct hd_work *work = work_of(job);
@@ -20,6 +22,7 @@ void hdi_run_work(struct hd_worker *worker, struct hd_job *job)
         work->done(worker, work, HD_OK);
 }
 
+// It was cancelled before it began; without a `done` nobody hears of it.
 void hdi_drop_work(struct hd_worker *worker, struct hd_job *job)
 {
     struct hd_work *work = work_of(job);
@@ -41,6 +44,7 @@ void hdi_work_wrap(struct hd_pool *pool, struct hd_work *work)
     work->job.run = hdi_run_work;
 }
 
+// The group is entered before the job can be seen: it might be over before.
 static void hand_in(struct hd_pool *pool, struct hd_job *job,
                     enum hd_priority priority, unsigned near)
 {
@@ -54,6 +58,8 @@ static void hand_in(struct hd_pool *pool, struct hd_job *job,
     hdi_pool_tell(pool, near);
 }
 
+// Normal ones of a worker go to its own queue; the others to a queue of the
+// pool, which all workers look at, first or last.
 void hdi_submit_by_priority(struct hd_pool *pool, struct hd_job *job,
                             enum hd_priority priority)
 {

@@ -26,6 +26,7 @@ enum {
     MAX_DEPTH = 64      // of unrelated work inside a join
 };
 
+// What was taken, by who will run it. One of `task` and `job`, or neither.
 struct work {
     struct hd_task_ *task; // a stolen task, or:
     struct hd_job *job;
@@ -33,6 +34,8 @@ struct work {
     struct hd_group *group; // what it belongs to, or NULL
 };
 
+// Only its worker writes a counter, so a load and a store are enough; others
+// read it at any time.
 static void count(_Atomic uint64_t *counter, uint64_t n)
 {
     uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
@@ -63,6 +66,7 @@ static bool stole(struct hd_worker *worker, struct work *work, unsigned victim)
     return true;
 }
 
+// A victim that shows nothing is asked to: it will publish at its next fork.
 static bool take_task(struct hd_worker *worker, struct work *work,
                       unsigned victim)
 {
@@ -86,6 +90,7 @@ static bool take_job(struct work *work, struct hd_job *job)
     return job != NULL;
 }
 
+// Tasks before jobs: a task is part of something that somebody waits for.
 static bool take_from(struct hd_worker *worker, enum hdi_appetite appetite,
                       struct work *work, unsigned victim)
 {
@@ -152,6 +157,8 @@ static enum hdi_appetite appetite_of(const struct hd_worker *worker,
     return worker->depth < MAX_DEPTH ? HDI_TASKS : HDI_THIEF;
 }
 
+// In short: urgent, what is for this worker, its own, others', the inbox, what
+// may wait. The turns in between let each queue come first once in a while.
 static bool take_anything(struct hd_worker *worker, struct work *work)
 {
     struct hd_pool *pool = worker->pool;
@@ -179,6 +186,8 @@ static bool take_anything(struct hd_worker *worker, struct work *work)
            take_job(work, hdi_placed_pop(worker));
 }
 
+// Inside a join only tasks are run, or deep down only those of the thief: a job
+// might wait for what lies below it on this stack.
 static bool take(struct hd_worker *worker, const struct hdi_goal *goal,
                  struct work *work)
 {
@@ -276,6 +285,7 @@ static void stop_searching(struct hd_worker *worker, enum hdi_appetite appetite)
 
 // Running --------------------------------------------------------------------
 
+// How much was forked and not joined: records of the stack, and spilled ones.
 struct mark {
     const struct hd_task_ *top;
     size_t spilled;
@@ -313,11 +323,15 @@ void hdi_worker_look(struct hd_worker *worker)
 }
 
 // Its join gets zeros.
+// Zeros are a result like any other to its join; whoever cares asks whether it
+// was cancelled.
 static void drop_task(struct hd_task_ *task)
 {
     memset(task->data_, 0, sizeof(task->data_));
 }
 
+// The victim may sleep in its join, as one of those who take tasks or only
+// their thief's.
 static void tell_joined(struct hd_worker *worker, struct hd_task_ *task,
                         unsigned victim)
 {
@@ -376,6 +390,8 @@ static void drop(struct hd_worker *worker, const struct work *work)
         work->job->run(worker, work->job); // somebody waits for its result
 }
 
+// In this order: settle what the last job owed, enter the frame, run, leave it,
+// tell. Who is told may free the task's record or the group.
 static void run(struct hd_worker *worker, const struct work *work)
 {
     struct mark before = mark_of(worker);
@@ -459,6 +475,7 @@ void hdi_worker_retire(struct hd_worker *worker)
         finish(worker);
 }
 
+// The time asleep counts as parked, and goes to the trace when there is one.
 static void sleep_timed(struct hd_worker *worker, struct hdi_idle *idle)
 {
     uint64_t begin = hdi_now();
@@ -513,6 +530,8 @@ static bool is_crowded(const struct hd_pool *pool)
            hdi_topology_machine(pool->topology)->cores;
 }
 
+// 1, 2, 4 ... pauses: the first looks are close together, as work often comes
+// at once.
 static void back_off(const struct hd_worker *worker, unsigned round)
 {
     unsigned pauses = round < 6 ? 1u << round : MAX_PAUSES;
@@ -539,6 +558,8 @@ static void settle_all(struct hd_worker *worker)
 
 // True when there is work to run, false when the goal is reached or a gang
 // waits for workers.
+// What the worker still owes others (groups, records) it settles before it
+// sleeps, and soon: somebody may wait for that.
 static bool search(struct hd_worker *worker, const struct hdi_goal *goal,
                    struct work *work)
 {
@@ -556,6 +577,8 @@ static bool search(struct hd_worker *worker, const struct hdi_goal *goal,
     }
 }
 
+// Counted as searching while it searches, so that who makes work visible need
+// not wake anybody; who stops searching takes that duty on (stop_searching()).
 void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
 {
     enum hdi_appetite appetite = appetite_of(worker, goal);
@@ -581,6 +604,7 @@ void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
     settle_all(worker);
 }
 
+// For the end of a pool without threads: nobody else will do it.
 void hdi_worker_drain(struct hd_worker *worker)
 {
     struct work work;
@@ -610,6 +634,7 @@ bool hdi_worker_run_one(struct hd_worker *worker)
     return true;
 }
 
+// Runs a task only, as in a join, or lets a moment pass. True: it ran one.
 bool hdi_worker_help(struct hd_worker *worker)
 {
     struct work work = {0};
@@ -648,6 +673,8 @@ static void answer(struct hd_worker *worker)
     hdi_worker_look(worker);
 }
 
+// Either somebody asked for work, or the stack is full: then the task runs at
+// once, and its result waits for the join.
 void hd_spawn_slow_(struct hd_worker *worker)
 {
     struct hdi_stack *stack = &worker->stack;
@@ -663,6 +690,8 @@ void hd_spawn_slow_(struct hd_worker *worker)
     hdi_stack_overflow(stack, worker);
 }
 
+// NULL: the task is the caller's to run. Else it has a result: it was spilled,
+// dropped or stolen.
 struct hd_task_ *hd_join_slow_(struct hd_worker *worker)
 {
     struct hdi_stack *stack = &worker->stack;

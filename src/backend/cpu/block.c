@@ -5,11 +5,14 @@
 #include "backend/frame.h"
 #include "base/memory.h"
 
+// Any value that programs seldom write; a kernel that writes just it there is
+// not found. The margin is a multiple of the alignment, which it keeps.
 enum {
     MARGIN = HDI_FRAME_ALIGNMENT, // [bytes]
     MARGIN_BYTE = 0xa5
 };
 
+// What was in it goes: groups find their memory without values anyway.
 bool hdi_cpu_block_reserve(struct hdi_cpu_block *block, uint64_t size)
 {
     if (size > INT64_MAX) // it would wrap around below

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+//     inaccessible | ...... | margin | the group's `size` bytes | inaccessible
+//                  ^ memory                                    ^ memory + size
 struct hdi_cpu_block {
     void *memory;
     uint64_t size; // [bytes]

@@ -1,3 +1,13 @@
+// How an access goes: its range is found (by its site, else by its address),
+// then it is looked at whether it is inside, may be written, has a value, and
+// races; the first that fails is told. During a search (search.h) nothing is
+// told.
+//
+//     phase    c->phase             first of the group
+//              + passed[item]       barriers this work-item has come past
+//
+// Two accesses of one phase have no barrier between them. A new group begins
+// above all phases of the one before, so its notes are worth nothing.
 #include "backend/cpu/checker.h"
 
 #include <inttypes.h>
@@ -9,11 +19,13 @@
 #include "base/text.h"
 
 enum {
+    // More are counted and not told.
     MAX_TOLD = 32,      // mistakes in one chunk
     SPARE = 4096,       // the widest access is far below [bytes]
     MAX_LINES = 1 << 18 // of shadow memory, before they are forgotten
 };
 
+// One is told once per site and kind.
 enum mistake {
     OUTSIDE,
     NO_VALUE,
@@ -23,6 +35,9 @@ enum mistake {
     OF_LEAST
 };
 
+// Belongs to one unit; arrays per work-item are of the launch's full groups and
+// live from one begin to the next. `lost` makes the launch fail as well: what
+// was not looked at may be wrong.
 struct hdi_checker {
     struct hdi_checks calls; // first: the frame's `checks` points to it
     const struct hdi_check_launch *launch;
@@ -97,6 +112,7 @@ static void tell_who(struct hdi_checker *c, const struct hdi_item *item,
                    verb(site));
 }
 
+// The memory that a pointer may touch, and what it is called.
 struct range {
     const char *memory; // NULL: nowhere
     uint64_t size;
@@ -125,6 +141,8 @@ static bool holds(const struct range *range, const char *address)
 }
 
 // Where an address of unknown origin may lie.
+// Arguments first, then local memory, then private variables: linear in all of
+// them, for pointers of unknown origin alone.
 static struct range find_range(const struct hdi_checker *c,
                                const struct hdi_item *item, const char *address,
                                struct hdi_variable **variable)
@@ -235,6 +253,8 @@ static void tell_race(struct hdi_checker *c, const struct hdi_item *item,
 // Looking ---------------------------------------------------------------------
 
 // A new group: what was noted is worth nothing, local memory has no values.
+// Shadow memory is cleared when phases run out, or when it has grown large:
+// then the notes of earlier groups take more than they are worth.
 static void start_group(struct hdi_checker *c, const struct hdi_item *item)
 {
     memcpy(c->group, item->group_id, sizeof(c->group));
@@ -250,6 +270,7 @@ static void start_group(struct hdi_checker *c, const struct hdi_item *item)
     }
 }
 
+// The first work-item of a group begins it; groups of a unit follow each other.
 static void start(struct hdi_item *item)
 {
     struct hdi_checker *c = checker_of(item);
@@ -316,6 +337,8 @@ static uint16_t keep_reader(const struct hdi_shadow_byte *b,
 }
 
 // Note an access to one byte. True: it is a race, and with whom.
+// A race is told with one other, the writer first. What was atomic is noted per
+// kept toucher, so that a plain access meets an atomic one as a race.
 static bool note(struct hdi_shadow_byte *b, const struct toucher *me,
                  const struct hdi_site *site, struct other *other)
 {
@@ -385,6 +408,7 @@ static void look_for_races(struct hdi_checker *c, const struct hdi_item *item,
 }
 
 // Note what is written, and whether what is read has been.
+// Once told, the bytes count as written, or each work-item would tell it again.
 static void look_for_values(struct hdi_checker *c, const struct hdi_item *item,
                             const struct hdi_site *site,
                             const struct range *range, unsigned char *written,
@@ -406,6 +430,7 @@ static bool is_inside(const struct range *range, const char *at, uint64_t size)
 }
 
 // Somewhere else to touch.
+// NULL: a copy has no place to go to, so it must not happen.
 static void *spare(struct hdi_checker *c, const struct hdi_site *site,
                    uint64_t size)
 {
@@ -420,6 +445,8 @@ static bool is_constant(const struct range *range,
 }
 
 // Only the copies are written.
+// During a search what is outside goes to spare memory, as when it is checked,
+// and what is inside goes to the copies, which are filled when touched.
 static void *touch_again(struct hdi_checker *c, const struct hdi_item *item,
                          const struct hdi_site *site, char *at, uint64_t size,
                          const struct range *range,
@@ -441,6 +468,7 @@ static void *touch_again(struct hdi_checker *c, const struct hdi_item *item,
     return inside ? at : spare(c, site, size);
 }
 
+// Images are looked at by texel (visit()); their memory is not followed here.
 static void *touch(struct hdi_item *item, void *address, uint64_t size,
                    const struct hdi_site *site, struct hdi_variable *variable)
 {
@@ -613,6 +641,8 @@ bool hdi_checker_begin(struct hdi_checker *c,
     return true;
 }
 
+// That memory ran out counts as a mistake, so the launch does not pass as
+// checked.
 unsigned hdi_checker_end(struct hdi_checker *c, const char **text)
 {
     if (c->untold_count > 0)

@@ -16,6 +16,8 @@
 #include "base/file.h"
 #include "base/text.h"
 
+// Owned by whoever loaded it; entries that were found point into it and go with
+// it. Only `named` changes after that.
 struct cpu_code {
     struct hdi_code code;
     int file;    // see hdi_cpu_load()
@@ -31,6 +33,8 @@ struct cpu_code {
 
 // Where the segment with these flags lies that holds an address; 0: the first
 // of them.
+// By the program headers of the image, which is not trusted: all of it is
+// looked at within its size.
 static struct hdi_code_range range_of(void *library, const void *image,
                                       size_t size, unsigned flags,
                                       uintptr_t address)
@@ -111,6 +115,8 @@ void hdi_cpu_unload(struct hdi_code *code)
     free(c);
 }
 
+// NULL with errno ENOMEM: no memory. Any thread: each call makes an entry,
+// which stays until the code goes, so asking again and again takes memory.
 const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel)
 {
     struct cpu_code *c = (struct cpu_code *)code;
@@ -137,6 +143,8 @@ const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel)
     return &named->entry;
 }
 
+// The image is mapped from its file for this: it is seldom needed, and the
+// loaded one has no line tables in memory.
 void hdi_cpu_explain_fault(const struct hdi_code *code, uintptr_t pc,
                            struct hdi_fault *fault)
 {

@@ -36,6 +36,8 @@ static struct hdi_fault *begin_fault(struct hdi_cpu_core *core,
     return f;
 }
 
+// Work-items in thread form are known by name; of loops only the groups of the
+// chunk are.
 static void describe(struct hdi_cpu_core *core, const struct hdi_entry *entry,
                      const struct hdi_frame *frame)
 {
@@ -79,6 +81,8 @@ static bool has_damage(struct hdi_cpu_core *core, const struct hdi_frame *frame)
 }
 
 // A kernel that cannot be screened is suspect.
+// Without memory for tags there is no screen either: the chunk then runs
+// checked.
 static hd_status begin_screen(struct hdi_cpu_core *core,
                               const struct hdi_check_launch *check,
                               struct hdi_frame *frame)
@@ -117,6 +121,12 @@ static hd_status end_check(struct hdi_cpu_core *core,
     return wrong || status == HD_EFAULT ? HD_ECHECK : status;
 }
 
+// Memory first, since the frame names it; then what looks at it; then the
+// kernel. Whatever the kernel left is put in order before anything is returned:
+// fibers, tags, the text of printf().
+//
+// Damage is looked for only where nobody checks: the checker keeps kernels from
+// the margin.
 hd_status hdi_cpu_run_frame(struct hdi_cpu_core *core,
                             const struct hdi_chunk *chunk, struct hdi_frame *f)
 {

@@ -10,6 +10,7 @@
 #include "backend/cpu/screener.h"
 #include "backend/cpu/shelter.h"
 
+// Of one run at a time. `trapped`, `fault` and `findings` are of the latest.
 struct hdi_cpu_core {
     struct hdi_cpu_block local, saved;
     struct hdi_fibers fibers; // with the text of what failed in them

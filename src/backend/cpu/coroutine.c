@@ -27,8 +27,12 @@ static const uint32_t GOLDEN = 0x9e3779b1;
 // Mappings --------------------------------------------------------------------
 
 // Left for guard pages of the whole process, as the mappings are; 0: not known.
+// One count for all units: the limit is the process's (vm.max_map_count). When
+// it runs out coroutines lie together, and nothing fails for it.
 static atomic_long left;
 
+// Threads that come first at the same time read the same; one of them stores
+// it.
 static long mappings_left(void)
 {
     long now = atomic_load(&left), most = MAPPINGS_USUAL;
@@ -45,6 +49,7 @@ static long mappings_left(void)
     return atomic_compare_exchange_strong(&left, &now, part) ? part : now;
 }
 
+// One stays, so that 0 keeps its meaning.
 static bool take_mappings(long count)
 {
     long now = mappings_left();
@@ -65,6 +70,8 @@ static void free_area(struct hdi_coroutine_area *area)
     *area = (struct hdi_coroutine_area){0};
 }
 
+// The old area goes first: two would need twice the addresses. On failure there
+// is none.
 static bool map_area(struct hdi_coroutine_area *area, size_t capacity,
                      uint64_t stride)
 {
@@ -104,6 +111,8 @@ static uint64_t stride_of(uint64_t room)
 }
 
 // Since Linux 6.13 what is closed is no mapping of its own.
+// Each hole parts one mapping into three, so it takes two. With guard they are
+// closed even past our part: who asks for guards wants them.
 static bool close_pages(struct hdi_coroutines *c, char *pages, size_t bytes)
 {
     struct hdi_coroutine_area *a = &c->apart;
@@ -158,6 +167,7 @@ static bool suits(size_t most, uint64_t size)
            (most <= FEW || size >= hdi_page_size());
 }
 
+// What is open stays open, so that the next group costs no system call.
 static bool lay_apart(struct hdi_coroutines *c, size_t count, size_t most,
                       uint64_t size)
 {
@@ -199,6 +209,7 @@ static void place(struct hdi_coroutines *c, const struct hdi_coroutine_area *a)
         c->places = (uint32_t)((pages_of(c->size) - c->size) / c->step) + 1;
 }
 
+// Apart where that costs little, else together; with guard apart or not at all.
 bool hdi_coroutines_reserve(struct hdi_coroutines *c, size_t count, size_t most,
                             uint64_t size)
 {
@@ -216,6 +227,8 @@ bool hdi_coroutines_reserve(struct hdi_coroutines *c, size_t count, size_t most,
     return c->area != NULL;
 }
 
+// The place within the page is a function of the index alone: a coroutine is
+// found again where it was.
 char *hdi_coroutines_at(const struct hdi_coroutines *c, size_t index)
 {
     uint32_t scattered = (uint32_t)index * GOLDEN;

@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Apart, with `room` and `stride` in pages (o: open, x: inaccessible):
+//
+//     xx MARGIN xx | oooo x | oooo x | oooo x | xxxxxx not open yet | xx MARGIN
+//                   \ room /  \ stride /
+//
+// Together: no x between, and all of it is open.
 struct hdi_coroutine_area {
     char *memory;
     size_t bytes;    // with what is inaccessible
@@ -23,6 +29,8 @@ struct hdi_coroutine_area {
 };
 
 // All zero but `guard`: nothing allocated.
+// Invariant: `area` is one of the two, or NULL after a failure; its coroutines
+// 0 to `count` - 1 of the latest hdi_coroutines_reserve() may be used.
 struct hdi_coroutines {
     bool guard; // always apart, and each ends where nothing is
     struct hdi_coroutine_area apart, together;

@@ -19,6 +19,7 @@ enum {
     MAX_ITEMS = 8192,       // of one work-group, HDI_GROUP_ITEMS at most
     MAX_LOCAL = 4 << 20,    // local memory of one work-group [bytes]
     LEAST_LOCAL = 64 << 10, // OpenCL asks for half of it [bytes]
+    // Each is a thread at least; more is a mistake rather than a wish.
     MAX_UNITS = 4096,
     HUGE_FROM = 4 << 20, // huge pages for buffers from this size [bytes]
     VIEW_TO = 2 << 20    // views of buffers up to this size [bytes]
@@ -55,6 +56,7 @@ unsigned hdi_cpu_unit_core(const struct hdi_cpu_device *device, unsigned units,
                           : UINT_MAX;
 }
 
+// On failure what was made is left for cpu_close().
 static hd_status make_units(struct hdi_cpu_device *d,
                             const struct hdi_device_params *params,
                             struct hd_error *error)
@@ -149,6 +151,9 @@ static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
     return HD_OK;
 }
 
+// With guard the buffer ends where its last page does, so that an access past
+// it faults at once; it then begins anywhere in its first page, which is how
+// cpu_free() finds the mapping again.
 static hd_status cpu_alloc(struct hdi_device *device, uint64_t size,
                            void **memory)
 {
@@ -182,6 +187,8 @@ static hd_status cpu_copy(struct hdi_device *device, void *to, const void *from,
     return HD_OK;
 }
 
+// Small buffers only: these are shared memory (cpu_alloc()), of which there can
+// be a second mapping.
 static void *cpu_view(struct hdi_device *device, void *memory, uint64_t size)
 {
     uintptr_t into_page = (uintptr_t)memory % hdi_page_size();

@@ -10,6 +10,7 @@
 
 struct hdi_mailbox_region;
 
+// Read only once it is open. `topology` is the runtime's and outlives it.
 struct hdi_cpu_device {
     struct hdi_device device;
     char description[192], cpu[160], features[1024];

@@ -1,3 +1,13 @@
+// How work-items take turns, with barriers (o: switch to the next):
+//
+//     item 0   ---o            ---o
+//     item 1       ---o            ---o
+//     item 2           ---| barrier   ---| end
+//
+//     state   RUNS -> WAITS, WAITS_SUB_GROUP, WAITS_SOME, WAITS_GRID -> RUNS
+//                  -> ENDED
+//
+// Sub-groups meet before their group does, groups before the grid does.
 #include "backend/cpu/fiber.h"
 
 #include <stdbool.h>
@@ -34,6 +44,8 @@ struct hdi_resident {
     size_t first, count;    // its work-items
 };
 
+// Invariant: `item` is first, so services find the fiber by what they get.
+// Offsets are known to share/heddle-gdb.py.
 struct hdi_fiber {
     struct hdi_item item; // first
     struct hdi_fiber_stack stack;
@@ -63,6 +75,8 @@ static void free_memory(struct hdi_fibers *f)
 }
 
 // Inaccessible pages between them. What of a stack is touched appears then.
+// One mapping with all stacks; a stack that overflows meets the page below it.
+// On failure what was made is left for free_memory().
 static bool map_stacks(struct hdi_fibers *f, size_t count, size_t size)
 {
     size_t page = hdi_page_size();
@@ -172,6 +186,8 @@ __attribute__((noinline)) static void run_below(struct hdi_fiber *fiber)
 
 // What a stack does: one work-item each time that it is switched to, or all of
 // a group that needs no more stacks.
+// A stack is used again by switching to it once more: it never returns. Without
+// barriers one stack runs all work-items, which saves the switches.
 static void run_fiber(void *data)
 {
     struct hdi_fiber *fiber = data;
@@ -234,6 +250,9 @@ static void make_fiber(struct hdi_fibers *f, size_t index)
                    fiber);
 }
 
+// Stacks are made anew when one direction grows; they keep the other unless
+// that is large. What is needed (`need`) is known by hdi_thread_measure(), to
+// which comes what services and the C library use.
 static bool reserve_stacks(struct hdi_fibers *f, size_t count, uint64_t need)
 {
     uint64_t size =
@@ -271,6 +290,8 @@ static bool reserve_items(struct hdi_fibers *f, size_t count)
 }
 
 // Of one work-item [bytes].
+// A coroutine tells it when it is started without memory (coroutine.h of the
+// compiler).
 static uint64_t private_bytes(const struct hdi_fibers *f)
 {
     struct hdi_item any = {.frame = f->frame};
@@ -322,6 +343,9 @@ static void release_memory(struct hdi_fibers *f)
                 MADV_DONTNEED);
 }
 
+// `running` tells a signal handler whose code runs, so it is set around the
+// code alone. The memory of a coroutine that comes later is asked for
+// meanwhile.
 static void resume(struct hdi_fibers *f, struct hdi_fiber *fiber)
 {
     f->running = fiber;
@@ -427,6 +451,8 @@ static const struct hdi_fiber *find_some(const struct hdi_fibers *f,
 }
 
 // Resume those of a sub-group that wait in `state` at `line`.
+// Each runs until it waits again, maybe at the same place: those are left for
+// the next round, since their turn in this one is over.
 static void go_on(struct hdi_fibers *f, size_t first, size_t end,
                   enum hdi_item_state state, uint32_t line)
 {
@@ -441,6 +467,7 @@ static void go_on(struct hdi_fibers *f, size_t first, size_t end,
 
 // Whether the work-items `first` to `end` - 1 may go on together. `*stopped` is
 // one that waits, or one that has ended when none waits.
+// Ended ones agree with any that wait, unless the kernel is strict (agree()).
 static bool agree_all(struct hdi_fibers *f, size_t first, size_t end,
                       struct hdi_fiber **stopped)
 {
@@ -459,6 +486,8 @@ static bool agree_all(struct hdi_fibers *f, size_t first, size_t end,
 // that not all of a sub-group need call: those that wait in one go on without
 // those that wait elsewhere or have ended, before any that wait for all. False:
 // not all of them wait at the same place in the end.
+// Most sub-groups have no functions of their own: then the first pass through
+// them, which also looks whether all stopped alike, is all.
 static bool run_some(struct hdi_fibers *f, size_t first, size_t end,
                      struct hdi_fiber **stopped)
 {
@@ -546,6 +575,7 @@ static void fill_local(const struct hdi_fibers *f)
         memset(f->frame->local, HDI_FILLER, f->frame->local_bytes);
 }
 
+// The last groups of a row may have fewer work-items; stacks for more stay.
 static bool run_group(struct hdi_fibers *f)
 {
     uint64_t items = measure_group(f);
@@ -596,6 +626,7 @@ static size_t count_residents(const struct hdi_fibers *f)
 
 // Every group of the share with its part of the memory. Returns how many
 // work-items there are; 0: no memory.
+// Local and saved memory of the box is cut into equal parts, one per group.
 static size_t make_residents(struct hdi_fibers *f)
 {
     const struct hdi_frame *box = f->frame;
@@ -642,6 +673,7 @@ static bool is_stopped(const struct hdi_fibers *f)
 
 // Wait for those that have the other groups. False: they do not come to where
 // `stopped` is, or the launch ends.
+// The other groups are with other units; each tells where it stands.
 static bool meet(struct hdi_fibers *f, const struct hdi_fiber *stopped)
 {
     const struct hdi_stand stand = stand_of(stopped);
@@ -657,6 +689,8 @@ static bool meet(struct hdi_fibers *f, const struct hdi_fiber *stopped)
 
 // Group after group up to where it waits for the others; when all do, all go
 // on.
+// All work-items of the share are there at once, since none goes on before all
+// have come: that is what it costs.
 static bool run_grid(struct hdi_fibers *f)
 {
     size_t items = make_residents(f), count = count_residents(f);
@@ -697,6 +731,8 @@ static bool run_groups(struct hdi_fibers *f)
     return true;
 }
 
+// On failure all memory goes: work-items may still stand in the middle of a
+// kernel on their stacks.
 static void run_items(const struct hdi_frame *frame,
                       const struct hdi_item_code *code)
 {
@@ -763,6 +799,7 @@ void hdi_fibers_memory(const struct hdi_fibers *f, struct hdi_memory_range *own,
     }
 }
 
+// The stack that was left holds frames that never end, so it is not used again.
 void hdi_fibers_give_up(struct hdi_fibers *fibers)
 {
     if (!fibers->running)

@@ -25,6 +25,9 @@ struct hdi_resident;
 struct hdi_share;
 
 // All zero but `services`: nothing allocated.
+// Belongs to one thread. `frame`, `code`, `group_id` and `group_size` are of
+// the kernel that runs. `items` and stacks stay for the next one; see
+// release_memory().
 struct hdi_fibers {
     struct hdi_services services; // first
     struct hdi_fiber *items;      // as many as `capacity`

@@ -1,3 +1,6 @@
+// What a kernel that was compiled here may be run on. Two answers: a text that
+// is equal where all code runs equally (identify), and a list of instruction
+// sets, so that a build made for fewer of them runs here too (features).
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -49,6 +52,9 @@ enum saved { // what the system has to save for the registers it uses
     ZMM = 0xe6
 };
 
+// Names are LLVM's; where each is told is Intel's and AMD's (CPUID). `saved`:
+// bits of XCR0 that the system must have set, or the registers are lost when it
+// switches threads.
 static const struct feature {
     const char *name;
     unsigned leaf, subleaf;
@@ -123,6 +129,8 @@ static const char unused[] =
     "pconfig pku prefetchi ptwrite rdpid rdpru rdrnd rdseed serialize sgx "
     "shstk tsxldtrk uintr waitpkg wbnoinvd widekl xsave xsavec xsaveopt xsaves";
 
+// A leaf that the processor does not have answers with what another one says:
+// so the highest one is asked for first.
 static bool has(const struct feature *feature, unsigned saved)
 {
     unsigned found[4] = {0};

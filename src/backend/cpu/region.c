@@ -24,6 +24,8 @@ struct hdi_mailbox_region *hdi_region_create(uint32_t portions)
     return r;
 }
 
+// Sequentially consistent, as all here: units are opened and closed seldom. The
+// last one to let go sees what the others did with the memory.
 void hdi_region_release(struct hdi_mailbox_region *region)
 {
     if (!region || atomic_fetch_sub(&region->holders, 1) > 1)
@@ -34,6 +36,9 @@ void hdi_region_release(struct hdi_mailbox_region *region)
     free(region);
 }
 
+// The flag is claimed before the mailbox is cleared: nobody else looks at it in
+// between. What a team that was given up may still write goes to a portion that
+// stays taken.
 struct hdi_mailbox *hdi_region_take(struct hdi_mailbox_region *region,
                                     uint32_t portion)
 {

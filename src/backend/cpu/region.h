@@ -11,6 +11,9 @@
 
 #include "backend/mailbox.h"
 
+// Invariant: `holders` is at least 1 while anybody may touch a mailbox; who
+// takes it to 0 frees all. A portion's flag is set by hdi_region_take() and
+// cleared by hdi_region_give(), so no two teams have one mailbox.
 struct hdi_mailbox_region {
     _Atomic uint32_t holders; // the device, and teams
     uint32_t portions;

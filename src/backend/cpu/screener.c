@@ -5,12 +5,16 @@
 
 #include "base/memory.h"
 
+// Zeroed memory is without tags, hence FIRST. A chunk that would begin above
+// MAX gets fresh memory, whose tags are 0 again; half of the numbers are left
+// for that one chunk.
 enum {
     TAG = sizeof(uint32_t),
     FIRST = 1,       // less is no tag
     MAX = 0x7fffffff // of a chunk's begin: what is above is for the chunk
 };
 
+// To unmap is also the cheapest way to clear: pages come back zeroed.
 void hdi_screener_forget(struct hdi_screener *s)
 {
     if (s->memory)
@@ -39,6 +43,7 @@ static bool make_room(struct hdi_screener *s, size_t arg_count)
     return true;
 }
 
+// What no kernel may write is not raced for; its size is still looked at.
 static bool is_followed(const struct hdi_check_arg *arg)
 {
     return arg->writable && !arg->local && arg->memory;
@@ -57,6 +62,8 @@ static bool measure(const struct hdi_check_launch *launch, uint64_t local_bytes,
     return hdi_multiply(bytes, 2 * TAG, size);
 }
 
+// NORESERVE: eight bytes per byte of a buffer are asked for, but only pages
+// with tags are ever there.
 static bool map(struct hdi_screener *s, uint64_t size)
 {
     if (s->memory && size <= s->size && s->shown->now <= MAX)
@@ -73,6 +80,7 @@ static bool map(struct hdi_screener *s, uint64_t size)
     return true;
 }
 
+// Both planes of an object, one behind the other; `*at` moves behind them.
 static struct hdi_screen_object place(char **at, uint64_t size)
 {
     struct hdi_screen_object o = {
@@ -84,6 +92,10 @@ static struct hdi_screen_object place(char **at, uint64_t size)
     return o;
 }
 
+//     memory   | local: writes | reads | arg 0: writes | reads | arg 2 ...
+//
+// The frame's `checks` are of another type for screened kernels, which alone
+// know what they get.
 bool hdi_screener_begin(struct hdi_screener *s,
                         const struct hdi_check_launch *launch,
                         struct hdi_frame *frame)

@@ -13,6 +13,8 @@
 #include "backend/checks.h"
 #include "backend/frame.h"
 
+// Zeroed is empty. Invariant: all tags in `memory` are below `shown->now`, so a
+// plane may lie elsewhere in it for each launch.
 struct hdi_screener {
     struct hdi_screen *shown; // to the kernel
     size_t arg_count;         // there is room for

@@ -1,3 +1,10 @@
+// The fault is known by its address, in memory as it lay then; what is written
+// lies in copies now. So an access is compared by what it touches: the same
+// argument, that far from its begin (`were`), or the same line where blocks of
+// a unit are laid out otherwise.
+//
+// Invariant: the first access that fits is kept, so the answer is the same
+// whatever comes later.
 #include "backend/cpu/search.h"
 
 #include <stdio.h>
@@ -5,10 +12,14 @@
 
 #include "backend/backend.h"
 
+// As much as hdi_map() keeps inaccessible: what strays farther was in other
+// memory.
 enum {
     NEAR = 1 << 20 // of a block: what surrounds it, which nobody has [bytes]
 };
 
+// Without a sign: an address before the block less NEAR is a large number. The
+// other comparisons here are of that kind too.
 static bool is_near(const struct hdi_fault *fault,
                     const struct hdi_fault_block *block)
 {
@@ -20,6 +31,9 @@ static bool holds(const struct hdi_fault *fault, uint64_t was, uint64_t size)
     return fault->address - was < size;
 }
 
+// Whether the processor takes the address at all: its upper bits must repeat
+// the highest one that counts. For others it raises an exception that tells no
+// address.
 static bool has_place(uint64_t address)
 {
     const unsigned spare = 16; // bits that are copies of the one below
@@ -101,6 +115,8 @@ static bool fits(const struct hdi_check_launch *launch,
     return fits_arg(fault, launch, (uint32_t)arg, at, size);
 }
 
+// Once the search is starved the kernel may read other values than it did: what
+// it does then proves nothing.
 void hdi_search_look(const struct hdi_check_launch *launch,
                      const struct hdi_frame *frame, const struct hdi_item *item,
                      const struct hdi_site *site, int arg, const char *at,
@@ -118,6 +134,8 @@ void hdi_search_look(const struct hdi_check_launch *launch,
     memcpy(search->group, item->group_id, sizeof(search->group));
 }
 
+// Copied when touched first: a launch touches little of its buffers before it
+// comes to the fault, as a rule.
 static void copy_piece(struct hdi_search *search, struct hdi_search_copy *copy,
                        uint64_t piece)
 {

@@ -33,6 +33,7 @@ static bool grow(struct hdi_shadow *shadow)
     return true;
 }
 
+// It stays where it is when the table grows: only the places move.
 struct hdi_shadow_byte *hdi_shadow_line(struct hdi_shadow *shadow,
                                         uintptr_t address)
 {

@@ -31,6 +31,8 @@ struct hdi_shadow_byte {
     uint16_t reserved;
 };
 
+// Open addressing, at most three quarters full. Zeroed is empty; lines are
+// never taken out one by one.
 struct hdi_shadow {
     struct hdi_shadow_line {
         uintptr_t address; // / HDI_SHADOW_LINE; 0: free

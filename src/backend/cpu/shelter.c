@@ -14,6 +14,8 @@
 
 #include "base/memory.h"
 
+// MAX_WORDS bounds what a handler does on a stack it knows nothing of. RETRY is
+// how late a stop may be that finds a service at work.
 enum {
     SIGNAL_STACK = 64 << 10, // wide vector registers are saved there [bytes]
     MAX_WORDS = 8192,        // of a stack that are searched
@@ -217,6 +219,7 @@ static void free_stack(void *stack)
 }
 
 // `data` is the signal stack, or something else that is not NULL.
+// The value of the key is not NULL, or it would not be called.
 static void leave_thread(void *data)
 {
     if (mine.has_timer)
@@ -256,6 +259,8 @@ static void *make_stack(void)
     return stack.ss_sp;
 }
 
+// The signals are let through on this thread: one that is blocked while it is
+// raised by the processor ends the process.
 static void prepare_thread(void)
 {
     sigset_t set;
@@ -351,6 +356,8 @@ static uintptr_t find_caller(const struct hdi_shelter *s, uintptr_t stack)
     return word < end ? *word - 1 : 0;
 }
 
+// Kernels are left in their own code alone: a service may hold a lock. The
+// timer comes again until it finds the kernel.
 static void stop(struct hdi_shelter *s, ucontext_t *context)
 {
     const struct itimerspec later = {.it_value = {.tv_nsec = RETRY}};

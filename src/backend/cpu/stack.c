@@ -183,6 +183,9 @@ static uint64_t modes(void)
 #error "stacks are switched on x86-64 and AArch64 only"
 #endif
 
+// Looks like a stack that was switched away from: the first switch "returns" to
+// hdi_stack_begin with the function and its data in registers that a callee
+// keeps. The modes are those of whoever makes it.
 void hdi_stack_make(struct hdi_fiber_stack *stack, void *low, size_t size,
                     void (*run)(void *data), void *data)
 {
@@ -250,6 +253,8 @@ void hdi_stack_arrived(struct hdi_fiber_stack *stack)
 #endif
 }
 
+// The sanitizers are told before the jump, while the old stack still stands,
+// and of the arrival after it.
 void hdi_stack_switch(struct hdi_fiber_stack *from, struct hdi_fiber_stack *to)
 {
     to->previous = from;
@@ -263,6 +268,8 @@ void hdi_stack_switch(struct hdi_fiber_stack *from, struct hdi_fiber_stack *to)
     hdi_stack_arrived(from);
 }
 
+// The handler moved the stack pointer by itself, so nobody told the sanitizers
+// that another stack is left.
 void hdi_stack_returned(struct hdi_fiber_stack *stack)
 {
 #ifdef HDI_ASAN

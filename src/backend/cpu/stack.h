@@ -20,6 +20,10 @@
 #endif
 #endif
 
+// While something else runs all of its registers lie below `pointer`:
+//
+//     low                     pointer                       low + size
+//      | not used yet           | modes | registers | return | frames ... |
 struct hdi_fiber_stack {
     void *pointer; // where it stands while something else runs
     const void

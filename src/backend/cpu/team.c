@@ -1,3 +1,13 @@
+// Who waits for whom, and on what:
+//
+//     worker     ring ------> primary core, at the bell   (asleep, futex)
+//     cores      arrived ---> the last one sets the round  (round, futex)
+//     threads    gate ------> OPEN, or TURNED_BACK when not all have started
+//
+// Each first looks for a while, then gives its core away, then sleeps.
+//
+// Invariant: the team is freed by the last of `holders`, so a core that hangs
+// keeps all that it may still touch.
 #include "backend/cpu/team.h"
 
 #include <sched.h>
@@ -10,6 +20,8 @@
 #include "base/memory.h"
 #include "base/topology.h"
 
+// Looking costs a core that nobody else wants, when units have cores of their
+// own; where they share cores with others it would keep those from running.
 enum {
     SPINS = 4000, // looks before giving the core away
     CROWDED_SPINS = 20,
@@ -17,6 +29,7 @@ enum {
     YIELDS = 200 // then, before sleeping
 };
 
+// Its thread's alone, but for `shelter`, which others may interrupt.
 struct core {
     _Alignas(128) struct hdi_team *team;
     uint32_t rank;
@@ -66,6 +79,7 @@ enum {
 };
 
 // A look was in vain. True: it is time to sleep.
+// `round`: how many looks came before.
 static bool waited_long(const struct hdi_team *team, uint32_t round)
 {
     if (round < team->spins) {
@@ -79,6 +93,9 @@ static bool waited_long(const struct hdi_team *team, uint32_t round)
     return true;
 }
 
+// The round is read before this core counts itself: after that it may change at
+// once. `arrived` may be reset relaxed: nobody adds to it before the new round
+// is seen, which carries the reset.
 void hdu_barrier(struct hdu_unit *unit, uint32_t rank)
 {
     struct hdi_team *t = (struct hdi_team *)unit;
@@ -131,6 +148,8 @@ void hdu_pause(struct hdu_unit *unit, uint64_t number, uint32_t round)
     atomic_store_explicit(&t->asleep, 0, HDI_WORD_ORDER);
 }
 
+// The bell was stored before; this looks whether anybody must be woken. The
+// cheap half of the agreement, without a fence where the system can settle.
 void hdi_team_ring(struct hdi_team *team)
 {
     hdi_word_settle();
@@ -157,6 +176,8 @@ static void take_shape(struct core *core, const struct hdu_unit *unit)
     core->shaped = unit->shaped;
 }
 
+// The fault is written before the part's answer is released, so who sees the
+// answer sees it (hdi_team_fault()).
 uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
                  const uint32_t count[3])
 {
@@ -182,6 +203,8 @@ uint32_t hdu_run(struct hdu_unit *unit, uint32_t rank, const uint32_t first[3],
     return status;
 }
 
+// The slot is the worker's then. A store only if needed: the line stays where
+// it is.
 void hdi_team_expect(struct hdi_team *team, uint64_t number)
 {
     struct extra *extra = &team->extra[hdi_mailbox_slot(number)];
@@ -219,6 +242,8 @@ static void leave(struct hdi_team *team)
     free(team);
 }
 
+// The shelter forgets the thread before it ends: a signal must not go to
+// another thread that gets its number.
 static void *core_main(void *data)
 {
     struct core *core = data;
@@ -239,6 +264,8 @@ static void open_gate(struct hdi_team *team, uint32_t how)
     hdi_futex_wake(&team->gate, INT_MAX);
 }
 
+// On failure the threads that started are turned back and joined; those that
+// did not are counted out of `holders` in their place.
 hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
                          struct hdi_team **team)
 {
@@ -304,6 +331,7 @@ void hdi_team_join(struct hdi_team *team)
     leave(team);
 }
 
+// Detached: the threads end by themselves, or never.
 void hdi_team_abandon(struct hdi_team *team)
 {
     for (uint32_t i = 0; i < team->unit.cores; i++)

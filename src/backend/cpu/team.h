@@ -14,6 +14,8 @@
 struct hdi_team;
 
 // Start unit `index`. HD_ELIMIT: its portion is taken, or no more threads.
+// Then for each chunk: expect, submit to the mailbox, ring. At the end: tell it
+// to disconnect, ring and join, or abandon.
 hd_status hdi_team_start(struct hdi_cpu_device *device, unsigned index,
                          struct hdi_team **team);
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+// The driver's limit of a grid in y and z; in x it takes 2^31 - 1, which is not
+// looked at here.
 enum {
     MAX_GRID_YZ = 65535
 };
@@ -11,6 +13,11 @@ struct axis {
     uint32_t first[2], count[2], size[2];
 };
 
+// Index 0: work-groups of full size, 1: the one at the edge, if the chunk has
+// it.
+//
+//     x     | full | full | full | edge |      two axes cut: four boxes,
+//     y     | full | full | edge |             three: eight
 static struct axis cut(const struct hdi_frame *f, int d)
 {
     uint32_t local = f->local_size[d];
@@ -42,6 +49,8 @@ static void describe(const struct hdi_chunk *chunk, cuda_address print,
 }
 
 // Equal work-groups, in pieces that a grid may have.
+// One of the eight boxes. `launch->first` says where the grid begins, since
+// each grid counts its blocks from 0.
 struct pieces {
     cuda_result (*visit)(void *data, const struct cuda_box *box);
     void *data;
@@ -71,6 +80,8 @@ static cuda_result visit_pieces(struct pieces *p)
     return result;
 }
 
+// The parameter is one buffer on this stack, changed from box to box: a visit
+// that keeps it copies it. Bit d of `kind`: the edge along d.
 cuda_result cuda_each_box(const struct hdi_chunk *chunk, cuda_address print,
                           cuda_result (*visit)(void *data,
                                                const struct cuda_box *box),

@@ -10,6 +10,7 @@
 #include "backend/cuda/link.h"
 #include "base/error.h"
 
+// PLAIN_SHARED is what every kernel may use without being asked for.
 enum {
     MESSAGES = 2048,
     PLAIN_SHARED = 48 << 10 // more has to be asked for [bytes]
@@ -41,6 +42,7 @@ static unsigned count_kernels(const char *text)
     return count;
 }
 
+// The lines that count_kernels() has counted.
 static bool read_kernels(const char *text, struct cuda_code *code)
 {
     const char *line = strchr(text, '\n');
@@ -67,6 +69,8 @@ static void clear(struct cuda_code *code)
     free(code);
 }
 
+// The driver compiles here, unless it finds the code in its cache. It writes
+// `messages` up to their size.
 static hd_status load_module(struct cuda_gpu *gpu, struct cuda_code *code,
                              const char *text, struct hd_error *error)
 {
@@ -121,6 +125,8 @@ static hd_status find_functions(struct cuda_gpu *gpu, struct cuda_code *code,
     return HD_OK;
 }
 
+// `text` is split in place: the module ends where the part for tiles begins.
+// Tiles change when programs come, so the executor is away meanwhile.
 static hd_status load(struct cuda_gpu *gpu, char *text, struct cuda_code *code,
                       struct hd_error *error)
 {
@@ -149,6 +155,7 @@ static hd_status load(struct cuda_gpu *gpu, char *text, struct cuda_code *code,
     return status;
 }
 
+// The copy is for the final 0, which PTX needs and an image lacks.
 hd_status cuda_code_load(struct hdi_device *device, const void *image,
                          size_t size, struct hdi_code **code,
                          struct hd_error *error)
@@ -189,6 +196,7 @@ hd_status cuda_code_load(struct hdi_device *device, const void *image,
     return HD_OK;
 }
 
+// On a GPU that hangs the module stays loaded, as a kernel may be in it.
 void cuda_code_unload(struct hdi_code *code)
 {
     struct cuda_code *c = (struct cuda_code *)code;

@@ -12,6 +12,7 @@
 
 extern const struct hdi_backend hdi_backend_cuda;
 
+// Four warps.
 enum {
     USUAL_THREADS = 128, // of a tile, if nobody says
     MAX_THREADS = 1024
@@ -27,6 +28,7 @@ static const struct {
                      {89, "sm_89"}, {90, "sm_90"}};
 
 // GPUs that were given up, by number: bits.
+// Past 64 GPUs two share a bit, and one may be refused for the other.
 static _Atomic uint64_t given_up;
 
 static uint64_t bit_of(const struct cuda_gpu *gpu)
@@ -55,6 +57,8 @@ void cuda_leave(struct cuda_gpu *gpu)
     gpu->driver->CtxPopCurrent(NULL);
 }
 
+// Numbers from 700 to 719, but for 701, are errors that the driver calls
+// sticky: each later call gives them again.
 static bool ends_context(cuda_result result)
 {
     return result == CUDA_ILLEGAL_ADDRESS || result == CUDA_LAUNCH_FAILED ||
@@ -101,6 +105,7 @@ static hd_status read_attribute(const struct cuda_gpu *gpu, int attribute,
 }
 
 // What the compiler needs to know.
+// `features` are all that code may be for; `cpu` is the newest of them.
 static hd_status read_architecture(struct cuda_gpu *gpu, struct hd_error *error)
 {
     int major, minor;
@@ -198,6 +203,9 @@ static hd_status begin(struct cuda_gpu *gpu, struct hd_error *error)
     return HD_OK;
 }
 
+// In reverse: tiles, what is kept, the stream, the context. The primary context
+// is shared with the program's own use of CUDA, so it is released, not
+// destroyed.
 static void cuda_close(struct hdi_device *device)
 {
     struct cuda_gpu *gpu = cuda_gpu_of(device);
@@ -215,6 +223,7 @@ static void cuda_close(struct hdi_device *device)
     free(gpu);
 }
 
+// When it does not fit, the message says how many units would.
 static hd_status lay_out(const struct cuda_gpu *gpu,
                          const struct hdi_device_params *params,
                          struct cuda_layout *layout, struct hd_error *error)
@@ -248,6 +257,7 @@ static hd_status lay_out(const struct cuda_gpu *gpu,
 }
 
 // Units of their own threads are tiles of the persistent executor.
+// On failure cuda_close() takes back what there is.
 static hd_status add_tiles(struct cuda_gpu *gpu,
                            const struct hdi_device_params *params,
                            struct hd_error *error)

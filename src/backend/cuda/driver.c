@@ -1,3 +1,6 @@
+// Opened by whoever asks first and never closed: the driver has threads and
+// memory of the GPU that outlive any runtime. What went wrong is kept as text,
+// as each later caller is told the same.
 #include "backend/cuda/driver.h"
 
 #include <dlfcn.h>
@@ -23,6 +26,8 @@ static const char *library_name(void)
     return name && *name ? name : "libcuda.so.1";
 }
 
+// One function that is missing means a driver that is too old, though it may
+// not say so.
 static bool find_functions(void *library)
 {
 #define FIND(name, symbol, parameters)                \
@@ -77,6 +82,7 @@ static void open_driver(void)
         opened.devices = 0;
 }
 
+// A driver that failed once is not tried again in this process.
 hd_status cuda_driver_open(const struct cuda_driver **driver,
                            struct hd_error *error)
 {

@@ -1,3 +1,14 @@
+//                submit                 submit, done
+//     away ----> start: link if stale,  ---> tiles serve
+//      ^         launch per class                |
+//      |                                         v
+//      '---- leave: "leave" to every tile, wait for the streams
+//
+// Invariant: `runs` is true from the first launch until all tiles have left, or
+// for good when the GPU hangs. While `away` is above 0 nobody starts it.
+//
+// Lock: e->lock is taken with the context entered or not, but gpu->lock only
+// inside of it, never the other way round.
 #include "backend/cuda/executor.h"
 
 #include <inttypes.h>
@@ -13,6 +24,8 @@
 #include "base/error.h"
 #include "base/log.h"
 
+// ASK_EVERY bounds how late a fault is seen, and what asking costs. LAST_TRIES
+// bounds the wait for a tile that may not answer.
 enum {
     FAILURE = 1024,
     ASK_EVERY = 1000000, // [ns]
@@ -20,6 +33,7 @@ enum {
 };
 
 // The host's side of one tile.
+// Guarded by the executor's lock, as is who rings its mailbox.
 struct tile {
     struct hdi_mailbox_end end;
     uint64_t before; // tasks it had until it was started last, and refused
@@ -28,6 +42,8 @@ struct tile {
 };
 
 // hdx_serve for the tiles of one class.
+// `stream`, `ended` and `door` live as long as the executor; the module until
+// programs change.
 struct serve {
     const struct cuda_tiles *tiles;
     cuda_stream stream;
@@ -69,6 +85,8 @@ static void unlink_tiles(struct cuda_executor *e)
 }
 
 // All tiles of a block must be there at the same time.
+// Fewer threads than a block has would be refused at launch only; more shared
+// memory than 48 KiB has to be asked for.
 static cuda_result set_up(struct cuda_executor *e, struct serve *s,
                           char *messages, size_t size)
 {
@@ -109,6 +127,8 @@ static cuda_result link_all(struct cuda_executor *e, char *messages,
 
 // Starting and leaving --------------------------------------------------------
 
+// The first to fail writes the text; afterwards `status` is not HD_OK, and
+// nothing is started any more.
 static void fail(struct cuda_executor *e, hd_status status, const char *what,
                  cuda_result result, const char *more)
 {
@@ -125,6 +145,8 @@ static uint64_t door_of(const struct serve *s)
     return (uint64_t)(uintptr_t)s->door;
 }
 
+// `runs` is set even when the event fails: then tiles are there, and must be
+// sent home.
 static cuda_result launch(struct cuda_executor *e, unsigned class)
 {
     struct serve *s = &e->serve[class];
@@ -149,6 +171,8 @@ static cuda_result launch(struct cuda_executor *e, unsigned class)
 }
 
 // With the lock and the context. False: see e->status.
+// Desks are cleared while no tile looks; the fence makes that visible before
+// the launch. Numbers go on where they were (`before`).
 static bool start(struct cuda_executor *e)
 {
     char messages[512] = "";
@@ -184,6 +208,7 @@ static uint64_t left_of(struct tile *t)
 }
 
 // What every tile does, for people.
+// A tile that is done, one that waits and one that hangs differ in these.
 static void dump(struct cuda_executor *e)
 {
     for (unsigned i = 0; i < e->layout.tiles; i++) {
@@ -213,6 +238,8 @@ static void name_passes(struct cuda_executor *e, char *text, size_t size)
 
 // With the lock. A kernel that faults ends the executor; one that hangs stands
 // still.
+// Two ways to find out: by a word in the host's memory, which costs nothing,
+// and by asking the driver, which is dear and therefore seldom.
 static void watch(struct cuda_executor *e, struct tile *t, unsigned index)
 {
     uint64_t heartbeat = hdi_word_load(&e->desks[index].heartbeat);
@@ -251,6 +278,7 @@ static void watch(struct cuda_executor *e, struct tile *t, unsigned index)
 
 // Tell a tile to end. After an error it is told all the same, as tiles may well
 // live when a copy has failed, but a mailbox that stays full is given up.
+// A mailbox may be full: then the tile is watched until it takes something.
 static void send_home(struct cuda_executor *e, unsigned index)
 {
     const struct hdi_unit_task task = {.opcode = HDI_OP_DISCONNECT};
@@ -283,6 +311,8 @@ static bool have_ended(struct cuda_executor *e)
 }
 
 // With the lock and the context. Nobody else can watch tiles meanwhile.
+// Each tile gets one task more, which is not counted afterwards. Where the GPU
+// hangs nothing is waited for, and `runs` stays.
 static void leave(struct cuda_executor *e)
 {
     bool all = false;
@@ -320,6 +350,7 @@ static void leave(struct cuda_executor *e)
     e->runs = false;
 }
 
+// Counted, as several threads may want it away at the same time.
 static void stay_away(struct cuda_executor *e)
 {
     pthread_mutex_lock(&e->lock);
@@ -335,6 +366,7 @@ static void come_back(struct cuda_executor *e)
     pthread_mutex_unlock(&e->lock);
 }
 
+// The way in for all calls of the driver that wait for running kernels.
 bool cuda_enter_alone(struct cuda_gpu *gpu)
 {
     if (!cuda_enter(gpu))
@@ -471,6 +503,8 @@ const struct cuda_layout *cuda_executor_layout(const struct cuda_executor *e)
     return &e->layout;
 }
 
+// Where the GPU hangs only memory of the host goes that no tile uses; desks
+// stay.
 void cuda_executor_close(struct cuda_executor *e)
 {
     struct cuda_gpu *gpu = e ? e->gpu : NULL;
@@ -517,6 +551,8 @@ uint32_t cuda_executor_classes(const struct cuda_executor *e,
 }
 
 // With the lock.
+// False: no room, or the executor has failed with that. Arguments are copied to
+// the tile's desk, each slot its own, so they stay until the task has ended.
 static bool hand_over(struct cuda_executor *e, unsigned index,
                       const struct hdi_chunk *chunk)
 {
@@ -561,6 +597,9 @@ static bool hand_over(struct cuda_executor *e, unsigned index,
                                                                       : &shape);
 }
 
+// After a failure tasks are taken and count as ended with the status, but for
+// HD_ENOTSUP (it cannot be linked): then chunks that are no lists are left for
+// the unit's stream.
 bool cuda_executor_submit(struct cuda_executor *e, unsigned tile,
                           const struct hdi_chunk *chunk)
 {
@@ -609,6 +648,7 @@ uint64_t cuda_executor_done(struct cuda_executor *e, unsigned tile)
     return done;
 }
 
+// All that it has so far: later ones have larger numbers.
 void cuda_executor_stop(struct cuda_executor *e, unsigned tile)
 {
     pthread_mutex_lock(&e->lock);

@@ -11,11 +11,13 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+// One launch of a step, of which a step has up to eight and more (boxes.h).
 struct node {
     cuda_node handle;
     struct cuda_box box; // its parameter is the node's own
 };
 
+// Invariant: step i has the nodes first[i] to first[i + 1] - 1.
 struct cuda_launches {
     cuda_graph graph;
     cuda_graph_run run;
@@ -57,6 +59,8 @@ static bool grow(struct cuda_launches *l)
     return true;
 }
 
+// Also a node that the driver refused is counted, so that its parameter is
+// freed with the others.
 static cuda_result add_node(void *data, const struct cuda_box *box)
 {
     struct cuda_launches *l = data;
@@ -89,6 +93,10 @@ static void free_before(struct before *b)
 }
 
 // A counting sort of the edges by where they lead.
+// Steps say what comes after them, nodes are made with what comes before: so
+// the edges are turned round. After the second loop begin[i + 1] is where the
+// next source of step i goes; when all are in place, begin[i] is where they
+// begin.
 static bool list_before(const struct hdi_list_params *params, struct before *b)
 {
     uint32_t count = params->count;
@@ -153,6 +161,8 @@ static cuda_result add_steps(struct cuda_launches *l,
 }
 
 // Everything the first start would allocate is there afterwards.
+// With the lock of copies, whose stream it uses. On failure cuda_graph_free()
+// takes back what there is.
 static cuda_result build(struct cuda_gpu *gpu, struct cuda_launches *l,
                          const struct hdi_list_params *params)
 {
@@ -202,6 +212,7 @@ static hd_status check(const struct cuda_gpu *gpu,
     return HD_OK;
 }
 
+// The executor is away: making a graph allocates, which would wait for it.
 hd_status cuda_graph_make(struct hdi_device *device,
                           const struct hdi_list_params *params,
                           struct cuda_launches **launches,
@@ -238,6 +249,7 @@ hd_status cuda_graph_make(struct hdi_device *device,
                     params->count, text);
 }
 
+// On a GPU that hangs the graph stays; only memory of the host is given back.
 void cuda_graph_free(struct cuda_gpu *gpu, struct cuda_launches *l)
 {
     if (!l)
@@ -258,6 +270,8 @@ void cuda_graph_free(struct cuda_gpu *gpu, struct cuda_launches *l)
     free(l);
 }
 
+// The parameter that a node has is the driver's as well, so comparing with it
+// tells what has to be said.
 cuda_result cuda_launches_start(struct cuda_gpu *gpu, struct cuda_launches *l,
                                 const unsigned char *args, size_t stride,
                                 cuda_stream stream)

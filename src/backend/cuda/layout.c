@@ -1,5 +1,7 @@
 #include "backend/cuda/layout.h"
 
+// FAT_TILES: of twice the registers half as many fit. REGISTER_UNIT: threads
+// get registers in such portions.
 enum {
     MAX_THREADS = 1024, // of a block
     LEAN_TILES = 8,     // of a block at most
@@ -39,6 +41,8 @@ static unsigned most_of_block(const struct cuda_room *room, unsigned threads,
 }
 
 // Spread over their part of `blocks`.
+// As many blocks as the class has a share of `blocks`, or more where its tiles
+// do not fit them. Then tiles are dealt out evenly.
 static void spread(struct cuda_layout *l, const struct cuda_room *room,
                    unsigned class, unsigned blocks)
 {
@@ -59,6 +63,7 @@ static void spread(struct cuda_layout *l, const struct cuda_room *room,
 }
 
 // What is left of shared memory is the first-level cache.
+// Half of the multiprocessor's, in whole KiB.
 static unsigned local_bytes(const struct cuda_room *room)
 {
     unsigned bytes =
@@ -67,6 +72,8 @@ static unsigned local_bytes(const struct cuda_room *room)
     return bytes / 1024 * 1024;
 }
 
+// Lean tiles first, then fat ones, in numbers and in modules. One third is fat,
+// as kernels with many registers are fewer.
 bool cuda_layout_make(struct cuda_layout *l, const struct cuda_room *room,
                       unsigned tiles, unsigned threads)
 {

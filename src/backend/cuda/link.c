@@ -19,6 +19,8 @@ extern const char hdi_cuda_tile[], hdi_cuda_tile_end[];
 static const char head[] = ".version 6.3\n.target sm_70\n.address_size 64\n";
 
 // Where the driver writes messages it keeps until the end.
+// Calls after the first failure do nothing, so that `result` is looked at once,
+// in the end.
 struct linker {
     struct cuda_gpu *gpu;
     cuda_link link;
@@ -30,6 +32,7 @@ struct linker {
 // Text ------------------------------------------------------------------------
 
 // The names of one program's kernels are its own.
+// In the text: every hdt_ gets the program's number. The final 0 is copied too.
 static void rename_kernels(const char *from, unsigned program,
                            struct hdi_text *to)
 {
@@ -55,6 +58,9 @@ static bool has_any(const struct cuda_code *code, unsigned class)
 }
 
 // "Run kernel `n`", for those of the class.
+// Comparisons one after the other; all threads of a tile go the same way.
+// Kernels are numbered in passing, those that the class cannot run too: numbers
+// are the same in every class.
 static void write_switch(struct cuda_code *codes, unsigned class,
                          struct hdi_text *text)
 {
@@ -86,6 +92,8 @@ static void write_switch(struct cuda_code *codes, unsigned class,
 }
 
 // An entry for each kernel of the code that does nothing but call it.
+// Their registers are those of the kernel, since they do nothing else: so the
+// driver is asked what a kernel needs.
 static void write_entries(const struct cuda_code *code, struct hdi_text *text)
 {
     hdi_text_print(text, "%s", head);
@@ -130,6 +138,8 @@ static void add_text(struct linker *l, struct hdi_text *text, const char *name)
 }
 
 // The linker refuses kernels that need more than what calls them may have.
+// Told for the tile alone: the kernels it calls are compiled as they are, and
+// the link fails if they need more.
 static void add_tile(struct linker *l, int registers)
 {
     int option = CUDA_OPTION_MAX_REGISTERS;
@@ -154,6 +164,7 @@ static void add_kernels(struct linker *l, const struct cuda_code *code,
 }
 
 // With the module, unless something went wrong.
+// The cubin belongs to the linker, so the module is loaded before that goes.
 static cuda_result end(struct linker *l, cuda_module *module)
 {
     const struct cuda_driver *driver = l->gpu->driver;
@@ -203,6 +214,7 @@ static cuda_result classify(struct cuda_gpu *gpu, struct cuda_code *code,
     return result;
 }
 
+// A failure is no error of the program: its kernels are launched on streams.
 void cuda_link_classify(struct cuda_gpu *gpu, struct cuda_code *code,
                         const struct cuda_layout *layout)
 {
@@ -233,6 +245,7 @@ void cuda_link_classify(struct cuda_gpu *gpu, struct cuda_code *code,
 
 // Tiles -----------------------------------------------------------------------
 
+// `*module` is NULL when it fails.
 cuda_result cuda_link_tiles(struct cuda_gpu *gpu, struct cuda_code *codes,
                             unsigned class, int registers, cuda_module *module,
                             cuda_function *serve, char *messages, size_t size)

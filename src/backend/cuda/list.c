@@ -15,6 +15,11 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+//     GPU's memory    head | passes, `room` of them | ready | edges, sources
+//     host's memory   args, HDX_ARGS for each pass | regions, one per unit
+//
+// `passes`, `entries` and `edges` are copies on the host, as they are before a
+// run: records are written anew from them (upload()).
 struct cuda_list {
     struct hdi_device_list list;
     struct hdi_list head;
@@ -70,6 +75,7 @@ static void free_list(struct hdi_device_list *list)
     free(l);
 }
 
+// `classes` shrinks with each pass: a list is for tiles that can run all of it.
 static hd_status describe(struct cuda_list *l, const struct hdi_list_step *step,
                           uint32_t number, cuda_address args,
                           struct hd_error *error)
@@ -110,6 +116,8 @@ static hd_status describe(struct cuda_list *l, const struct hdi_list_step *step,
 }
 
 // Inputs, and those that have none.
+// Sources are kept behind the edges, as a list of their own. Appended passes
+// have no inputs and are no sources.
 static hd_status connect(struct cuda_list *l, struct hd_error *error)
 {
     for (uint32_t i = 0; i < l->edge_count; i++) {
@@ -137,6 +145,8 @@ static uint64_t regions_at(const struct cuda_list *l)
 }
 
 // Equal parts, as far as these are large enough.
+// A tile's part is by its number within its block, so that no two of a module
+// share any. HDI_NO_REGION: there is none for this tile.
 static void divide_local(struct cuda_list *l, cuda_address args)
 {
     const struct cuda_layout *layout =
@@ -156,6 +166,7 @@ static void divide_local(struct cuda_list *l, cuda_address args)
     }
 }
 
+// What is there is freed by free_list(), also when it fails.
 static hd_status allocate(struct cuda_list *l, uint64_t edges,
                           cuda_address *args)
 {
@@ -280,6 +291,8 @@ static hd_status make(struct hdi_device *device,
 }
 
 // With the numbers that kernels have now.
+// The head last: it holds the addresses of the others. No run of the list is
+// going on.
 static hd_status upload(struct cuda_list *l)
 {
     struct hdi_device *device = l->list.device;
@@ -297,6 +310,7 @@ static hd_status upload(struct cuda_list *l)
     return cuda_memory_copy(device, l->memory, &l->head, sizeof(l->head));
 }
 
+// Any tile of the class may have it next, so only a new link writes it anew.
 hd_status cuda_list_prepare(struct hdi_device_list *list, unsigned unit,
                             uint64_t linked, uint64_t *address)
 {
@@ -384,6 +398,8 @@ static hd_status read_times(struct cuda_list *l, struct hdi_list_time *times,
     return status;
 }
 
+// Only after the run has ended. What a list was refused for comes before its
+// times.
 static hd_status result(struct hdi_device_list *list,
                         struct hdi_list_time *times, uint32_t *count,
                         struct hd_error *error)

@@ -6,6 +6,8 @@
 #include "backend/cuda/executor.h"
 #include "base/memory.h"
 
+// An eighth wastes little and makes sizes that come again equal. What is kept
+// beyond MAX_KEPT would be memory that other programs lack.
 enum {
     LEAST = 512,        // blocks are multiples of an eighth of their power
                         // of 2, and of this [bytes]
@@ -23,6 +25,7 @@ static uint64_t class_of(uint64_t size)
     return hdi_round_up(size, unit);
 }
 
+// Linear: there are few, as each is of a size that somebody used.
 static cuda_address take_kept(struct cuda_gpu *gpu, uint64_t size)
 {
     cuda_address address = 0;
@@ -69,6 +72,8 @@ void cuda_memory_clear(struct cuda_gpu *gpu)
 }
 
 // With the context. Wait for what the copies' stream has.
+// Copies are done when this returns: the caller knows nothing of streams.
+// `copies` is one stream, so the lock is held from the call to here.
 static cuda_result finish(struct cuda_gpu *gpu, cuda_result result)
 {
     cuda_result last = gpu->driver->StreamSynchronize(gpu->copies);
@@ -88,6 +93,8 @@ static cuda_result clear(struct cuda_gpu *gpu, cuda_address address,
     return result;
 }
 
+// MemAlloc() waits for all that runs on the GPU, for ever where the executor
+// does: so it leaves first.
 static cuda_result get(struct cuda_gpu *gpu, uint64_t size,
                        cuda_address *address)
 {
@@ -110,6 +117,7 @@ static void give_back(struct cuda_gpu *gpu, cuda_address address)
     cuda_leave_alone(gpu);
 }
 
+// Cleared in any case: a kept block has what its last owner left.
 hd_status cuda_memory_alloc(struct hdi_device *device, uint64_t size,
                             void **memory)
 {
@@ -136,6 +144,8 @@ hd_status cuda_memory_alloc(struct hdi_device *device, uint64_t size,
     return HD_OK;
 }
 
+// Kept rather than freed, for the same reason. The caller sees to it that no
+// kernel uses it any more.
 void cuda_memory_free(struct hdi_device *device, void *memory, uint64_t size)
 {
     struct cuda_gpu *gpu = cuda_gpu_of(device);
@@ -178,6 +188,8 @@ hd_status cuda_memory_copy(struct hdi_device *device, void *to,
     return cuda_status(gpu, result);
 }
 
+// NULL also when the GPU does not see it. The host's address and the GPU's may
+// differ.
 void *cuda_host_alloc(struct cuda_gpu *gpu, uint64_t size,
                       cuda_address *address)
 {

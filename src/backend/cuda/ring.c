@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 
+// A power of two, as positions are taken modulo. When it is full, calls of
+// printf() are lost and counted.
 enum {
     CAPACITY = 1 << 20 // [bytes]
 };
@@ -41,6 +43,12 @@ static void print(struct cuda_ring *r, const struct hdi_print_record *record)
                       record->count);
 }
 
+//     | done, zero | record | record | not written yet: 0 |
+//                  ^ tail
+//
+// A record's size is stored last (release), so it is whole when its size is
+// seen (acquire). One that makes no sense ends the reading: a kernel has
+// written over it, and nobody knows where the next begins.
 void cuda_ring_read(struct cuda_ring *r)
 {
     struct hdi_print_ring *ring = r->ring;

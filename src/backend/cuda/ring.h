@@ -5,6 +5,7 @@
 #include "backend/cuda/cuda.h"
 #include "backend/print.h"
 
+// One per stream, executor or graph; read by one thread at a time.
 struct cuda_ring {
     struct hdi_print_ring *ring; // mapped memory
     cuda_address address;        // the same, for the GPU

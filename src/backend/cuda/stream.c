@@ -20,6 +20,8 @@ enum {
     SLOTS = 2 * CUDA_IN_FLIGHT
 };
 
+// One chunk. What of it is needed after it was launched: to say how it ended
+// and, when it did not end well, where it was.
 struct slot {
     cuda_event event;
     bool launched; // its event was recorded
@@ -31,6 +33,9 @@ struct slot {
     uint64_t begin;
 };
 
+// Belongs to one unit: one thread at a time.
+//
+//     slots   | old | old | old | done | in flight ... | submitted | free |
 struct cuda_launcher {
     struct cuda_gpu *gpu;
     cuda_stream stream;
@@ -42,6 +47,7 @@ struct cuda_launcher {
 // Opening ---------------------------------------------------------------------
 
 // With the context.
+// What is there; also after create() has failed.
 static void destroy(struct cuda_gpu *gpu, struct cuda_launcher *s)
 {
     for (unsigned i = 0; i < SLOTS; i++)
@@ -142,6 +148,8 @@ static hd_status check(const struct cuda_gpu *gpu,
     return chunk->local_bytes > gpu->device.can.local_bytes ? HD_ENOMEM : HD_OK;
 }
 
+// A chunk that cannot be launched is taken all the same, and ends with that
+// status: so errors come the same way as from the GPU.
 bool cuda_launcher_submit(struct cuda_launcher *s,
                           const struct hdi_chunk *chunk)
 {
@@ -192,6 +200,7 @@ static bool has_hung(struct cuda_gpu *gpu, const struct slot *slot)
 }
 
 // Nobody tells any more how what was launched ends.
+// After a hang the driver is not called any more, not even to ask.
 static void forsake(struct cuda_launcher *s)
 {
     while (s->done < s->submitted) {
@@ -221,6 +230,7 @@ static bool has_ended(struct cuda_gpu *gpu, struct cuda_launcher *s,
     return true;
 }
 
+// In order: the first that has not ended ends the look.
 uint64_t cuda_launcher_done(struct cuda_launcher *s)
 {
     struct cuda_gpu *gpu = s->gpu;
@@ -277,6 +287,8 @@ void cuda_launcher_explain(const struct cuda_launcher *s, uint64_t chunk,
     }
 }
 
+// The driver tells neither address nor work-item: the groups of the chunk are
+// all that is known.
 bool cuda_launcher_fault(const struct cuda_launcher *s, uint64_t chunk,
                          struct hdi_fault *fault)
 {

@@ -14,6 +14,8 @@ enum {
     KEPT = 2 * CUDA_IN_FLIGHT // statuses of finished chunks
 };
 
+// `base` makes the numbers of both places one sequence: chunk n of the unit is
+// n - base of the place where it is, and changes only while none is there.
 struct unit {
     struct hdi_unit unit;
     unsigned index;
@@ -43,6 +45,7 @@ static struct unit *unit_of(const struct hdi_unit *unit)
     return (struct unit *)(uintptr_t)unit;
 }
 
+// Sequentially consistent; a bit is set by one thread alone.
 static bool claim(struct cuda_gpu *gpu, unsigned index)
 {
     uint64_t bit = UINT64_C(1) << index % 64;
@@ -55,6 +58,8 @@ static void give_back(struct cuda_gpu *gpu, unsigned index)
     atomic_fetch_and(&gpu->open[index / 64], ~(UINT64_C(1) << index % 64));
 }
 
+// HD_ELIMIT: it is open already. Each unit has a stream, also one that is a
+// tile: some chunks need it.
 hd_status cuda_unit_open(struct hdi_device *device, unsigned index,
                          struct hdi_unit **unit)
 {
@@ -99,6 +104,7 @@ void cuda_unit_close(struct hdi_unit *unit)
     free(u);
 }
 
+// Only while no chunk of the unit is in flight.
 static void change(struct unit *u, struct cuda_gpu *gpu, bool on_tile)
 {
     u->on_tile = on_tile;
@@ -121,6 +127,8 @@ static bool is_for_tile(const struct unit *u,
            (chunk->local_bytes == 0 || chunk->region != HDI_NO_REGION);
 }
 
+// False also while the unit has to change its place and is not empty: the
+// caller comes again.
 bool cuda_unit_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
 {
     struct unit *u = unit_of(unit);
@@ -145,6 +153,8 @@ uint64_t cuda_unit_submitted(const struct hdi_unit *unit)
     return unit_of(unit)->submitted;
 }
 
+// The statuses are taken over when a chunk is seen to have ended: the unit may
+// change its place afterwards.
 uint64_t cuda_unit_done(struct hdi_unit *unit)
 {
     struct unit *u = unit_of(unit);

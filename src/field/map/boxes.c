@@ -7,10 +7,10 @@
 // LEAF, left is the box.
 //
 //            cut x = 4
-//           /         \
-//       box 0         cut y = 2           boxes    0 0 0 0 1 1
-//                    /         \                   0 0 0 0 1 1
-//                box 1         box 2               0 0 0 0 2 2
+//            |       |
+//          box 0   cut y = 2              boxes    0 0 0 0 1 1
+//                  |       |                       0 0 0 0 1 1
+//                box 1   box 2                     0 0 0 0 2 2
 enum {
     LEAF = HD_MAX_RANK
 };

@@ -27,6 +27,9 @@ static void add_offset(struct hdi_address *address, LLVMValueRef constant,
                                     (uint64_t)scale);
 }
 
+// An index of 32 bits wraps before it is extended: a constant may be taken out
+// of it only where the sum is promised not to. One of 64 bits wraps as the
+// address does, so any constant may.
 static void split_index(const struct hdi_flow *flow,
                         struct hdi_address *address, LLVMValueRef index)
 {
@@ -46,6 +49,8 @@ static void split_index(const struct hdi_flow *flow,
     address->index = index;
 }
 
+// Constants of all steps are taken into the offset, but one index alone: a
+// second one ends the search, and the address so far is the base.
 struct hdi_address hdi_address_of(const struct hdi_llvm *llvm,
                                   const struct hdi_flow *flow,
                                   LLVMValueRef pointer)
@@ -107,6 +112,8 @@ static bool is_global(LLVMValueRef root)
     return space == HDI_SPACE_GLOBAL || space == HDI_SPACE_CONSTANT;
 }
 
+// Two arguments may be the same buffer, and anything that is not known may be
+// anything.
 bool hdi_address_roots_meet(LLVMValueRef a, LLVMValueRef b)
 {
     return a == b ||

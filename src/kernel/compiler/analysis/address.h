@@ -4,6 +4,9 @@
 
 #include "kernel/compiler/flow/flow.h"
 
+// Two addresses with the same base, index and scale are so far apart as their
+// offsets: that is what accesses are compared by. Numbers wrap as the machine's
+// do.
 struct hdi_address {
     LLVMValueRef base;
     LLVMValueRef index; // maybe shorter than addresses; NULL: there is none

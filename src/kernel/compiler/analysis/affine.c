@@ -6,11 +6,14 @@
 #include <string.h>
 
 enum {
+    // Then it ends with the steps so far, some of them not known: code may be
+    // slower for it.
     MAX_ROUNDS = 16,  // a guess will do
     MAX_OPERANDS = 8, // of what makes a step
     NEAR_STEPS = 4    // accesses this many sizes apart are one vector's
 };
 
+// Either all axes but TURN are found, or that alone: so index = axis - first.
 static enum hdi_step_axis first_axis(const struct hdi_value_steps *f)
 {
     return f->loop ? HDI_AXIS_TURN : HDI_AXIS_X;
@@ -71,6 +74,8 @@ static bool is_call(const struct hdi_value_steps *f, LLVMValueRef value,
     return LLVMIsAConstantInt(d) && LLVMConstIntGetZExtValue(d) == 0;
 }
 
+// GROUP counts in sizes of a group, of which a global id grows by one; SINGLE
+// counts in ones, of which the number of a group does.
 static int64_t of_id(enum hdi_call kind, LLVMValueRef call,
                      enum hdi_step_axis axis)
 {
@@ -128,6 +133,7 @@ static int64_t of_operands(const struct hdi_value_steps *f, LLVMValueRef x,
 }
 
 // Does what work-items get from it differ, though what they give does not?
+// As with an atomic function: the same operands, other results.
 static bool differs_itself(const struct hdi_value_steps *f, LLVMValueRef call)
 {
     unsigned count = LLVMGetNumArgOperands(call);
@@ -306,6 +312,7 @@ static bool note(int64_t *step, int64_t now)
     return changed;
 }
 
+// Slots first: loads of them are instructions. Rounds end when nothing changes.
 static bool go_round(struct hdi_value_steps *f)
 {
     unsigned axes = axis_count(f);

@@ -22,6 +22,8 @@ enum hdi_step_axis {
     HDI_AXES
 };
 
+// `steps` of an instruction lie side by side, one per axis. The flow, nest and
+// kernel must stay.
 struct hdi_value_steps {
     const struct hdi_llvm *llvm;
     const struct hdi_flow *flow; // NULL: values are in no slots

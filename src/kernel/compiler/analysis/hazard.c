@@ -7,10 +7,13 @@
 #include "kernel/compiler/ir/note.h"
 
 enum {
+    // Pairs are compared, so time grows with the square; longer regions count
+    // as having what is looked for. More checks cost more than vectors save.
     MAX_ACCESSES = 1000, // those of longer regions are not compared
     MAX_CHECKS = 256     // that are worth vectors
 };
 
+// One load or store of the region that is not of a slot.
 struct access {
     LLVMValueRef instruction, pointer;
     LLVMValueRef root; // what the address was computed from
@@ -19,6 +22,7 @@ struct access {
     bool is_store;
 };
 
+// `list` is NULL in the first walk, which only counts.
 struct finder {
     const struct hdi_flow *flow;
     struct hdi_block_order order;
@@ -96,6 +100,7 @@ static bool is_dense(const struct finder *f, const struct access *a)
 
 // Whether some pair of a store and what comes later may meet; `apart`: and one
 // of them is not dense.
+// Without loops only what comes behind the store can be carried past it.
 static bool some_pair(const struct finder *f, bool apart)
 {
     for (size_t s = 0; s < f->count; s++) {
@@ -123,6 +128,7 @@ static bool is_same_group(const struct access *a, const struct access *b)
 }
 
 // Leave one access of each group, a store where there is one.
+// In place: groups found so far are at the front of the list.
 static void group(struct finder *f)
 {
     size_t count = 0;
@@ -158,6 +164,8 @@ static bool needs_many_checks(struct finder *f)
     return checks > MAX_CHECKS;
 }
 
+// In steps from cheap to dear: how many there are, whether any may meet at all,
+// and only then what lanes know of addresses.
 static bool find(struct finder *f, bool *found, bool *crowded)
 {
     walk(f);
@@ -178,6 +186,7 @@ static bool find(struct finder *f, bool *found, bool *crowded)
     return true;
 }
 
+// A region that has no order (loops with two ways in) is taken to have some.
 bool hdi_hazard_find(const struct hdi_region *region, bool *found,
                      bool *crowded)
 {

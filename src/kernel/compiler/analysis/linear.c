@@ -8,6 +8,7 @@
 #include "kernel/compiler/analysis/operation.h"
 #include "kernel/compiler/analysis/step.h"
 
+// A step is kept in 32 bits beside the kind (pack()): larger ones vary.
 enum {
     MAX_STEP = 1 << 30,
     MAX_OPERANDS = 8 // of what has a step
@@ -19,6 +20,8 @@ static const struct hdi_class uniform = {HDI_LANES_LINEAR, 0, true, true};
 
 // Classes ---------------------------------------------------------------------
 
+//     bits 63..36   35..4   3..2   1           0
+//          0        step    kind   is_signed   is_unsigned
 static size_t pack(struct hdi_class c)
 {
     return (size_t)(uint32_t)c.step << 4 | (size_t)c.kind << 2 |
@@ -45,6 +48,7 @@ static struct hdi_class linear_by(int64_t step, bool is_signed,
 }
 
 // What is left of two.
+// Goes one way: UNKNOWN, LINEAR with promises, LINEAR without, VARY.
 static struct hdi_class meet(struct hdi_class a, struct hdi_class b)
 {
     if (a.kind == HDI_LANES_UNKNOWN)
@@ -185,6 +189,8 @@ static bool note(struct hdi_linear *l, LLVMValueRef value)
 // Values at the start of the region -------------------------------------------
 
 // The class of a value that is computed again, and of all it needs.
+// Such values are computed again when the region begins: their class follows
+// from ids, whatever the region before knew.
 static struct hdi_class of_remade(struct hdi_linear *l, LLVMValueRef value)
 {
     const struct hdi_flow *flow = l->flow;
@@ -204,6 +210,8 @@ static struct hdi_class of_remade(struct hdi_linear *l, LLVMValueRef value)
     return hdi_linear_class(l, value);
 }
 
+// A slot per work-item may hold anything: lanes were not compared when it was
+// stored.
 static void begin_slots(struct hdi_linear *l, size_t start)
 {
     const struct hdi_flow *flow = l->flow;
@@ -227,6 +235,8 @@ static void begin_slots(struct hdi_linear *l, size_t start)
 // Lanes -----------------------------------------------------------------------
 
 // Lanes that wait at `to` matter to the positions from `begin` to before `end`.
+// While lanes wait, others may store to slots that those will read: such a
+// store makes the slot vary, since the waiting lanes keep the old value.
 static bool scatter(struct hdi_linear *l, size_t begin, size_t end, size_t to)
 {
     const struct hdi_flow *flow = l->flow;
@@ -260,6 +270,8 @@ static size_t loop_left(const struct hdi_block_order *order, size_t from,
 }
 
 // Lanes that part at `from` may wait at `to` while others are elsewhere.
+// Leaving a loop, lanes wait until the last one leaves it: all positions of the
+// loop matter, also those before the branch.
 static bool follow_to(struct hdi_linear *l, size_t from, size_t to)
 {
     const struct hdi_block_order *order = l->order;
@@ -309,6 +321,8 @@ static bool look_at(struct hdi_linear *l, size_t at, LLVMValueRef x)
     return changed;
 }
 
+// A condition that is UNKNOWN does not part lanes yet; it will be looked at
+// again.
 static bool look_at_block(struct hdi_linear *l, size_t at)
 {
     const struct hdi_block *block = &l->flow->blocks[l->order->blocks[at]];

@@ -25,6 +25,7 @@ struct hdi_class {
     bool is_unsigned; // or as one without a sign
 };
 
+// Positions are those of `order`, which must stay, as the flow must.
 struct hdi_linear {
     const struct hdi_flow *flow;
     const struct hdi_block_order *order;
@@ -40,6 +41,7 @@ struct hdi_linear {
 };
 
 // The region begins at the first block of `order`. False when memory ran out.
+// `together`: the caller sees to it that lanes take the first branch alike.
 bool hdi_linear_find(const struct hdi_flow *flow,
                      const struct hdi_block_order *order, bool marks,
                      bool together, struct hdi_linear *linear);

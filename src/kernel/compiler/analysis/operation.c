@@ -20,6 +20,8 @@ bool hdi_has_effects(const struct hdi_flow *flow, LLVMValueRef x)
             hdi_vector_intrinsic(x) == 0);
 }
 
+// Names without "llvm." and types. Those of `two` have another type for the
+// result than for the operand.
 unsigned hdi_vector_intrinsic(LLVMValueRef call)
 {
     static const char *const one[] = {
@@ -89,6 +91,7 @@ const char *hdi_reduction(LLVMAtomicRMWBinOp operation)
     }
 }
 
+// Nobody asks for the old value: it would be another one for each lane.
 bool hdi_can_fold(LLVMValueRef x)
 {
     return LLVMIsAAtomicRMWInst(x) && !LLVMGetFirstUse(x) &&

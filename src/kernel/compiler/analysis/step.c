@@ -4,6 +4,8 @@ enum {
     MAX_SHIFT = 32 // [bits]
 };
 
+// Far below HDI_STEP_FAR, so that a sum of two steps is none of the special
+// values.
 static const int64_t most_step = INT64_C(1) << 56;
 static const struct hdi_step varies = {.by = HDI_STEP_VARIES};
 
@@ -23,6 +25,7 @@ int64_t hdi_step_sum(int64_t a, int64_t b)
     return limited(a + b);
 }
 
+// UNKNOWN, VARIES and FAR stay what they are, whatever the factor.
 int64_t hdi_step_product(int64_t step, int64_t factor)
 {
     int64_t product;
@@ -77,6 +80,8 @@ static struct hdi_step sum(LLVMValueRef x, struct hdi_step a, struct hdi_step b)
                   (is_or || LLVMGetNUW(x)));
 }
 
+// By a factor that is not known while compiling the step is FAR: the same
+// everywhere. That is of use for guesses only.
 static struct hdi_step product(const struct hdi_step_rules *r, LLVMValueRef x,
                                const struct hdi_step *parts)
 {
@@ -133,6 +138,8 @@ static struct hdi_step masked(const struct hdi_step_rules *r, LLVMValueRef x,
     return by(parts[0].by, true, true);
 }
 
+// Ids fit 32 bits where they are used as such (chunk.h), so the cut loses
+// nothing.
 static struct hdi_step cut_off(const struct hdi_step_rules *r, LLVMValueRef x,
                                struct hdi_step a)
 {
@@ -144,6 +151,8 @@ static struct hdi_step cut_off(const struct hdi_step_rules *r, LLVMValueRef x,
     return by(a.by, is_id, is_id);
 }
 
+// Where the number wraps the extended one jumps, so a proof needs the promise;
+// a guess takes it that it does not wrap.
 static struct hdi_step extended(const struct hdi_step_rules *r, LLVMValueRef x,
                                 struct hdi_step a)
 {

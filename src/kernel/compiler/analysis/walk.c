@@ -19,6 +19,7 @@ static LLVMValueRef index_of(LLVMBasicBlockRef head, LLVMValueRef value)
                : NULL;
 }
 
+// It has no other use, so whoever rewrites the loop may replace it.
 static bool find_condition(struct hdi_walk *w)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(w->head);
@@ -82,6 +83,7 @@ static bool starts(struct hdi_walk *w, unsigned from)
     return w->step != NULL;
 }
 
+// A phi node has two values, and either may be the one that comes in first.
 bool hdi_walk_find(LLVMBasicBlockRef head, struct hdi_walk *w)
 {
     *w = (struct hdi_walk){.head = head};

@@ -1,3 +1,9 @@
+//     variables   a value that is only read and written whole: a flag, one bit
+//                 anything else: a byte per byte, `written`, and a description
+//     memory      arguments, local and program variables: by their origin
+//
+// Invariant: what is inserted here is named heddle.check.*, or is a call of a
+// mark, and is never instrumented itself (hdi_probe_is_ours).
 #include "kernel/compiler/check/instrument.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -42,6 +48,8 @@ static bool is_for_parts(LLVMValueRef load)
 }
 
 // Tell when the variable is read before `flag` is set.
+// The block is split so that telling costs a branch that is hardly ever taken;
+// a screened kernel only has to leave, and keeps one block.
 static void guard_read(struct hdi_probe *in, LLVMValueRef load,
                        LLVMValueRef flag, const char *name)
 {
@@ -68,6 +76,8 @@ static void guard_read(struct hdi_probe *in, LLVMValueRef load,
     LLVMBuildBr(in->builder, after);
 }
 
+// Names are clang's; without one it is a temporary, which is written before it
+// is read whatever the kernel does.
 static void flag_variable(struct hdi_probe *in, LLVMValueRef variable)
 {
     const char *name = hdi_value_name(variable);
@@ -128,6 +138,8 @@ static void lead_uses(struct hdi_probe *in, LLVMValueRef pointer,
 }
 
 // Whenever the variable comes to life it has no value.
+// A variable in a loop loses its value with each turn: that is what reads
+// without a value are found by.
 static void clear_at_start(struct hdi_probe *in, LLVMValueRef variable,
                            LLVMValueRef written, LLVMValueRef size)
 {
@@ -147,6 +159,8 @@ static void clear_at_start(struct hdi_probe *in, LLVMValueRef variable,
     }
 }
 
+// The flags are cleared and the variable is declared last, so both stand before
+// what was inserted for uses at the top of the entry block.
 static void describe_variable(struct hdi_probe *in, LLVMValueRef variable)
 {
     LLVMTypeRef type = LLVMGetAllocatedType(variable);
@@ -176,6 +190,8 @@ static void describe_variable(struct hdi_probe *in, LLVMValueRef variable)
 }
 
 // Allocas first, whatever stood between them.
+// So that "the allocas of the entry block" is a place: all that is inserted for
+// variables goes right behind them (hdi_probe_entry).
 static void gather_variables(struct hdi_probe *in)
 {
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(in->kernel);
@@ -220,6 +236,7 @@ void hdi_instrument_variables(struct hdi_llvm *llvm, LLVMModuleRef module,
 // Memory ----------------------------------------------------------------------
 
 // The instruction after the call that starts the work-item.
+// The start is there: hdi_instrument_variables() has put it in.
 static LLVMValueRef behind_start(const struct hdi_probe *in)
 {
     LLVMValueRef i =
@@ -230,6 +247,8 @@ static LLVMValueRef behind_start(const struct hdi_probe *in)
 }
 
 // Where a variable at program scope, or a local one, is described; once.
+// Local variables have no bytes that say what is written: the checker keeps
+// that per group.
 static LLVMValueRef describe_global(struct hdi_probe *in,
                                     struct hdi_map *descriptions,
                                     LLVMValueRef global)
@@ -283,12 +302,16 @@ static const char *source_name(LLVMValueRef global)
 }
 
 // Where work-items leave values for functions of groups and sub-groups.
+// Races there are part of how those functions work, between barriers.
 static bool is_meeting_place(LLVMValueRef from)
 {
     return LLVMIsAGlobalVariable(from) &&
            strncmp(source_name(from), "hdu_", 4) == 0;
 }
 
+// In this order: what is not to be looked at; screened; private variables,
+// which were led before; what the origin says; else UNKNOWN, for which the
+// checker looks the address up.
 static void lead_access(struct hdi_probe *in, struct hdi_map *descriptions,
                         LLVMValueRef i, const struct hdi_checked_access *access)
 {
@@ -376,6 +399,8 @@ static void check_division(struct hdi_probe *in, LLVMValueRef mark)
     LLVMInstructionEraseFromParent(mark);
 }
 
+// Instructions that are inserted stand before the one at hand, so the walk does
+// not meet them.
 hd_status hdi_instrument_memory(struct hdi_llvm *llvm, LLVMModuleRef module,
                                 LLVMValueRef kernel, struct hd_error *error)
 {

@@ -18,10 +18,15 @@
 #include "kernel/compiler/ir/llvm.h"
 
 // Private variables, in the only function left of the module.
+// Variables before memory, each once; the checked kernel then goes through the
+// thread form, which lowers the marks. A screened one (llvm->screen) has marks
+// of its own (screen.h) instead, and is not lowered here.
 void hdi_instrument_variables(struct hdi_llvm *llvm, LLVMModuleRef module,
                               LLVMValueRef kernel);
 
 // All other memory, and barriers.
+// Sets llvm->unscreened where the kernel does what cannot be screened.
+// HD_ENOMEM.
 hd_status hdi_instrument_memory(struct hdi_llvm *llvm, LLVMModuleRef module,
                                 LLVMValueRef kernel, struct hd_error *error);
 

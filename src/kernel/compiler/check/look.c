@@ -1,3 +1,13 @@
+// What is right, by kind of access; tags as in screen.c. "Own" is older than
+// this phase, or left by this work-item.
+//
+//     reads     write tag is own; a local one: from `group` on
+//               then the read tag becomes mine, or `many` when it was another's
+//     writes    write tag and read tag are own; then the write tag is mine
+//     atomic    write tag is older or `atomic`, read tag is older;
+//               then the write tag is `atomic`
+//
+// Only tests that may fail are written: no reads in the phase, no read tag.
 #include "kernel/compiler/check/look.h"
 
 #include "backend/checks.h"
@@ -51,6 +61,7 @@ static LLVMValueRef cell(const struct look *k, LLVMValueRef plane)
     return LLVMBuildGEP2(k->e->builder, k->e->i32, plane, &index, 1, "");
 }
 
+// Lanes that are off read 0, or of a row nothing: their results are masked.
 static LLVMValueRef get(const struct look *k, LLVMValueRef plane)
 {
     LLVMValueRef from = cell(k, plane);
@@ -98,6 +109,8 @@ static LLVMValueRef is_own(const struct look *k, LLVMValueRef tag)
                        compare(k, LLVMIntEQ, tag, k->mine), "");
 }
 
+// Lanes that scatter to one cell overwrite each other, and the tag left is that
+// of one: those that find another's there make it `many`.
 static void note_reader(const struct look *k)
 {
     LLVMBuilderRef b = k->e->builder;
@@ -132,6 +145,8 @@ static void look_at_read(const struct look *k, bool needs_value, bool races)
         note_reader(k);
 }
 
+// Of lanes that scatter to one cell, all but one find another's tag afterwards:
+// they have raced with each other.
 static void look_at_write(const struct look *k, bool needs_value,
                           bool has_readers)
 {
@@ -197,6 +212,8 @@ static LLVMValueRef constant(const struct hdi_emit *e, uint64_t value)
 }
 
 // How many places in the object the access may begin at.
+// 0 where the object is too small. An offset below the object is a large number
+// without a sign, so one comparison does.
 static LLVMValueRef places(struct hdi_emit *e, const struct hdi_screened *o,
                            LLVMValueRef call)
 {
@@ -244,6 +261,8 @@ static LLVMValueRef offset_of(struct hdi_emit *e, const struct hdi_screened *o,
                         o->address, "");
 }
 
+// A row's cells are those of its first lane and on; other lanes have a vector
+// of cells. Accesses are multiples of the granule (screen.h).
 static void look_at_cells(struct look *k, LLVMValueRef call,
                           LLVMValueRef offset)
 {
@@ -292,6 +311,8 @@ bool hdi_look(struct hdi_emit *e, LLVMValueRef call)
 // Lanes -----------------------------------------------------------------------
 
 // All lanes touch one place: whoever is on does it together.
+// Several lanes that write one place race, whatever they write. Several that
+// read leave `many`, one leaves its own tag.
 static void screen_together(struct hdi_wide *w, LLVMValueRef call)
 {
     struct hdi_emit *e = w->emit;
@@ -370,6 +391,9 @@ static void look_at_either(struct look *k, LLVMValueRef call, LLVMValueRef all)
     hdi_build_at_end(e->builder, join);
 }
 
+// Where all lanes are on, the first and the last bound those between; else each
+// lane is compared. Of lanes that are a row, one load and store do for all
+// tags.
 static void screen_lanes(struct hdi_wide *w, LLVMValueRef call)
 {
     struct hdi_emit *e = w->emit;

@@ -33,6 +33,7 @@ struct hdi_probe hdi_probe_begin(struct hdi_llvm *llvm, LLVMModuleRef module,
     return in;
 }
 
+// One declaration per mark: all calls of a mark have the same types.
 LLVMValueRef hdi_probe_call(struct hdi_probe *in, const char *name,
                             LLVMTypeRef result, LLVMValueRef *args,
                             unsigned count)
@@ -141,6 +142,8 @@ static bool is_move(LLVMValueRef i)
 }
 
 // The `index`th access of an instruction; the last has kind 0.
+// Of llvm.memcpy and memmove operand 0 is written and operand 1 read, and so is
+// the index of the access; of memset only the former is there.
 struct hdi_checked_access hdi_probe_access(struct hdi_probe *in, LLVMValueRef i,
                                            unsigned index)
 {

@@ -20,6 +20,8 @@ enum {
     HDI_PROBE_OPERANDS = 6 // at most, of a mark
 };
 
+// Lives for one pass over one kernel; types belong to the context. The builder
+// is disposed of by whoever began.
 struct hdi_probe {
     struct hdi_llvm *llvm;
     LLVMModuleRef module;
@@ -30,11 +32,14 @@ struct hdi_probe {
 };
 
 // A private variable of which each byte is followed.
+// `written` has a byte per byte of the variable, not 0 once it has a value;
+// both and the description lie on the work-item's stack.
 struct hdi_followed {
     LLVMValueRef variable, written, description;
     uint64_t size; // [bytes]
 };
 
+// An instruction has one, or as a copy two: what it writes, then what it reads.
 struct hdi_checked_access {
     LLVMValueRef pointer;
     unsigned operand;  // which it is of the instruction
@@ -63,6 +68,8 @@ void hdi_probe_before(struct hdi_probe *probe, LLVMValueRef instruction);
 LLVMValueRef hdi_probe_flat(struct hdi_probe *probe, LLVMValueRef pointer);
 
 // What a pointer was made from.
+// Through additions and casts alone: of a choice between pointers, or of a
+// pointer in memory, the origin is that value itself.
 LLVMValueRef hdi_probe_origin(LLVMValueRef pointer);
 
 // After the allocas of the entry block.

@@ -1,3 +1,7 @@
+// What checked kernels call, and the table of the places it happens at.
+//
+// Invariant: the order of fields is that of the structures in backend/checks.h,
+// which the checker reads at run time.
 #include <llvm-c/DebugInfo.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -12,6 +16,9 @@ static const char table_name[] = "heddle.check.sites";
 // Sites -----------------------------------------------------------------------
 
 // The table grows: a new one takes the place of the old.
+// LLVM cannot lengthen an array, so each site copies the table: the square of
+// their number, which checked kernels, compiled for one debugging session, can
+// bear. NULL: no memory.
 static LLVMValueRef add_site(struct hdi_probe *in, LLVMValueRef *fields)
 {
     LLVMValueRef old = LLVMGetNamedGlobal(in->module, table_name);
@@ -39,6 +46,8 @@ static LLVMValueRef add_site(struct hdi_probe *in, LLVMValueRef *fields)
     return LLVMConstInBoundsGEP2(type, table, at, 2);
 }
 
+// Strings are the same constant when they are equal, so comparing pointers is
+// enough.
 static LLVMValueRef text(struct hdi_probe *in, const char *from, size_t size)
 {
     LLVMValueRef string = LLVMConstStringInContext(in->llvm->context, from,
@@ -111,6 +120,9 @@ void hdi_report_declare(struct hdi_probe *in, LLVMValueRef description,
 
 // Lead an access through the checker. A copy that must not happen has no size
 // then.
+// The access goes where the checker says, not only where it looked: after a
+// fault was told the kernel runs on without doing harm, so that one run tells
+// several.
 void hdi_report_lead(struct hdi_probe *in, LLVMValueRef i,
                      const struct hdi_checked_access *access, LLVMValueRef site,
                      LLVMValueRef variable)
@@ -149,6 +161,8 @@ static LLVMValueRef load_at(struct hdi_probe *in, LLVMValueRef base,
 
 // A mark becomes a call of entry `offset` of the table, with the
 // work-item before its own arguments.
+// All marks have the work-item first when they are called, which only the
+// thread form knows.
 static void complete(struct hdi_probe *in, LLVMValueRef mark, LLVMValueRef item,
                      LLVMValueRef table, size_t offset)
 {
@@ -169,6 +183,7 @@ static void complete(struct hdi_probe *in, LLVMValueRef mark, LLVMValueRef item,
     LLVMInstructionEraseFromParent(mark);
 }
 
+// The start is called in every checked kernel, so it says whether it is one.
 bool hdi_instrument_lower(struct hdi_llvm *llvm, LLVMModuleRef module,
                           LLVMValueRef function, LLVMValueRef item,
                           LLVMValueRef first)

@@ -1,3 +1,16 @@
+// How tags grow. Each phase, from barrier to barrier, has as many as the group
+// has work-items, and two more:
+//
+//     ... group g:  phase 0              phase 1              ...
+//                   | 0 1 .. n-1 | M A | | 0 1 .. n-1 | M A |
+//                   ^ group            ^ now
+//     M: several readers; A: an atomic access
+//
+// A tag below `now` was left before the last barrier, one below `group` by an
+// earlier group: of local memory it means that no value is there.
+//
+// Invariant: numbers only grow, also from one call of the function to the next
+// (end()), so tags are not cleared in between.
 #include "kernel/compiler/check/screen.h"
 
 #include <stddef.h>
@@ -11,13 +24,17 @@
 #include "kernel/compiler/check/screening.h"
 
 enum {
+    // Each is looked at by code of its own.
     MAX_CELLS = 32 // of one access
 };
 
+// A function that reaches it leaves by the trap, as if something were wrong.
 static const uint32_t last_tag = UINT32_MAX - (1 << 24); // far above a group
 
 // Marks ----------------------------------------------------------------
 
+// Marks are said to touch only memory that nobody else sees: LLVM keeps their
+// order among themselves, and values in registers across them.
 static void build_call(struct hdi_llvm *llvm, LLVMModuleRef module,
                        LLVMBuilderRef builder, const char *name,
                        LLVMValueRef *args, unsigned count)
@@ -51,6 +68,8 @@ LLVMValueRef hdi_screen_address(struct hdi_llvm *llvm, LLVMBuilderRef builder,
                              LLVMInt64TypeInContext(llvm->context), "");
 }
 
+// Without memory for the name the kernel is not screened; it must not lose a
+// mark.
 void hdi_screen_touch(struct hdi_llvm *llvm, LLVMModuleRef module,
                       LLVMBuilderRef builder,
                       const struct hdi_screen_access *access)
@@ -118,6 +137,7 @@ static bool parts_phases(const struct hdi_block *block)
 
 // Blocks between which no barrier stands, in either direction, are one phase:
 // its number is that of one of them.
+// Numbers only fall, towards the least block of each phase, so this ends.
 static void find_phases(const struct hdi_flow *flow, size_t *phases)
 {
     for (size_t b = 0; b < flow->block_count; b++)
@@ -153,6 +173,8 @@ unsigned hdi_screen_object_of(struct hdi_screening *s, LLVMValueRef base)
     return i;
 }
 
+// Objects that are only read need no tags, unless they are local: those may be
+// read before they have a value.
 static bool note_access(struct hdi_screening *s, size_t phase,
                         LLVMValueRef call)
 {
@@ -219,6 +241,9 @@ static size_t offset_of_arg(LLVMValueRef kernel, LLVMValueRef arg)
            i * sizeof(struct hdi_screen_object);
 }
 
+// Local memory has one pair of planes for all of it, one tag per byte; an
+// object in it begins at its offset. Arguments have planes of their own, per
+// granule.
 static void read_object(struct hdi_emit *e, struct hdi_screened *o)
 {
     LLVMTypeRef pointer = LLVMPointerTypeInContext(e->llvm->context, 0);
@@ -285,6 +310,7 @@ static LLVMValueRef next_phase(struct hdi_emit *e)
     return LLVMBuildAdd(b, now, LLVMConstInt(e->i32, 2, false), "");
 }
 
+// The check for the last tag is here, once per phase, and not at each access.
 static void begin_phase(struct hdi_emit *e)
 {
     LLVMValueRef now = next_phase(e);
@@ -323,6 +349,8 @@ static const struct hdi_observer observer = {
     .widen = hdi_look_wide,
 };
 
+// One block traps for the whole function. What a barrier is to the tags (the
+// observer) is called while regions are written.
 hd_status hdi_screen_begin(struct hdi_emit *e)
 {
     size_t count = e->flow->block_count;

@@ -35,6 +35,7 @@ void hdi_screen_tidy(LLVMValueRef kernel);
 
 // In the function that is written for a kernel, behind the arguments: have its
 // marks written out. HD_EBUILD: the kernel cannot be screened.
+// hdi_screen_free() also after a failure.
 hd_status hdi_screen_begin(struct hdi_emit *emit);
 void hdi_screen_free(struct hdi_emit *emit);
 

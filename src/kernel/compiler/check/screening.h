@@ -14,6 +14,8 @@ enum {
     HDI_SCREEN_OBJECTS = 64 // at most: a set of them is a word
 };
 
+// An argument that points to memory, or a local variable. The values below
+// `granule` are computed once, where the function begins.
 struct hdi_screened {
     LLVMValueRef base; // of the kernel
     bool local;
@@ -22,6 +24,8 @@ struct hdi_screened {
     LLVMValueRef writes, reads; // tags, one per granule
 };
 
+// Belongs to the function being written, from hdi_screen_begin() to
+// hdi_screen_free(). Bit i of a set is object i.
 struct hdi_screening {
     struct hdi_screened objects[HDI_SCREEN_OBJECTS];
     unsigned count;

@@ -1,7 +1,13 @@
+// What screened kernels say of their accesses: conditions that must hold
+// (hdi_sift_expect), and marks for memory that has tags.
+//
+// Invariant: an access that is neither said nor known to be right sets
+// llvm->unscreened. Then the kernel has no screen, and runs checked at once.
 #include "kernel/compiler/check/probe.h"
 #include "kernel/compiler/check/screen.h"
 
 enum {
+    // More of either cost speed alone: no screen, two marks instead of one.
     MAX_INDICES = 8, // of an address
     MAX_APART = 64   // a load and a store that are looked at together
 };
@@ -25,6 +31,8 @@ static bool constant_size(struct hdi_probe *in,
 }
 
 // How far a pointer that was made from `base` is from it: i64 [bytes].
+// Each step is computed from NULL, which gives bytes; the base's own address
+// would keep its variable in memory.
 static LLVMValueRef distance(struct hdi_probe *in, LLVMValueRef pointer,
                              LLVMValueRef base)
 {
@@ -49,6 +57,7 @@ static LLVMValueRef distance(struct hdi_probe *in, LLVMValueRef pointer,
                         LLVMBuildPtrToInt(in->builder, step, in->i64, ""), "");
 }
 
+// Without a sign, so an offset below 0 fails too.
 static void expect_inside(struct hdi_probe *in, LLVMValueRef offset,
                           uint64_t size, uint64_t room)
 {
@@ -59,6 +68,7 @@ static void expect_inside(struct hdi_probe *in, LLVMValueRef offset,
 }
 
 // All of the flags at `from` are set.
+// Flags are 1, so 8 of them are one number to compare with.
 static void expect_written(struct hdi_probe *in, LLVMValueRef from,
                            uint64_t size)
 {
@@ -100,6 +110,7 @@ void hdi_sift_private(struct hdi_probe *in, LLVMValueRef i,
                         access->size, 1);
 }
 
+// Atomic accesses say none here; 8 is cut down to their size.
 static unsigned alignment_of(LLVMValueRef i,
                              const struct hdi_checked_access *access)
 {

@@ -25,6 +25,7 @@ static const char brief[] =
     "loop-mssa(licm),gvn,dse,simplifycfg,early-cse)";
 
 // LLVM's levels 2 and 3 differ in unswitching, as far as kernels go.
+// Unswitching doubles a loop per condition, which no later pass undoes.
 static hd_status optimise_fully(struct hdi_llvm *llvm, LLVMModuleRef module,
                                 const struct hdi_effort *cost,
                                 struct hdi_text *explanation,
@@ -41,6 +42,8 @@ static hd_status optimise_fully(struct hdi_llvm *llvm, LLVMModuleRef module,
     return hdi_llvm_passes(llvm, module, "default<O2>", error);
 }
 
+// The budget is asked first: it counts work, by which a short kernel with many
+// nested loops may be over it as well.
 hd_status hdi_code_optimise(struct hdi_llvm *llvm, LLVMModuleRef module,
                             struct hdi_text *explanation,
                             struct hd_error *error)

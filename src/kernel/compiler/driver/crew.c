@@ -1,3 +1,15 @@
+// The order of the objects is that of the kernels in the program, whoever makes
+// them: what a build gives does not depend on the number of hands.
+//
+//     crew_start          crew_compile                     crew_end
+//         |                    |                               |
+//         v      (front end)   v                               v
+//     hands open LLVM ... WAIT -> WORK: each reads the bitcode -> join
+//                                  take one kernel, make it, again
+//                             \-> END: nothing to do
+//
+// A hand takes kernels one by one, in order, so a long one keeps one hand only.
+// No LLVM object is seen by two hands: a context belongs to one thread.
 #include "kernel/compiler/driver/crew.h"
 
 #include <llvm-c/Linker.h>
@@ -16,6 +28,10 @@
 #include "kernel/compiler/prepare/prepare.h"
 #include "kernel/compiler/tools/linker.h"
 
+// Why parts: each kernel begins with a copy of the module it is in. Of a
+// program with n kernels that would copy n * n of them; by parts it is n *
+// PART. Why a most of saved bytes: a group of 256 work-items takes 256 MiB with
+// that.
 enum {
     // Threads take over from loops that are over the budget and so many times
     // as long as the kernel.
@@ -25,12 +41,16 @@ enum {
     MAX_SAVED = 1 << 20 // by loops, per work-item [bytes]
 };
 
+// What became of one object. Written by the hand that took it, without the
+// lock; read when no hand works any more.
 struct result {
     hd_status status;
     struct hd_error error;
     struct hdi_text object;
 };
 
+// One thread and what it alone uses. `status` and `error` are its own until it
+// has counted itself out of `working`.
 struct hand {
     struct hdi_crew *crew;
     pthread_t thread;
@@ -39,12 +59,15 @@ struct hand {
     struct hd_error error;
 };
 
+// Only goes forward; END may come without WORK.
 enum phase {
     PHASE_WAIT, // for the front end
     PHASE_WORK,
     PHASE_END
 };
 
+// Invariant: objects below `next` have been taken, each by one hand, and their
+// results are that hand's. The others are empty: no hand touches them.
 struct hdi_crew {
     const struct hdi_source *source;
     const struct hdi_build *made_for; // its processor
@@ -66,6 +89,8 @@ struct hdi_crew {
 // One kernel ------------------------------------------------------------------
 
 // A kernel on its way from the program to an object.
+// The program is shared by all kernels of a hand and only read; each form that
+// is tried begins with a copy of its own (hdi_work_begin).
 struct making {
     struct hdi_work work; // without a module until it has been prepared
     LLVMModuleRef program;
@@ -76,6 +101,8 @@ static hd_status make_loops(struct making *m, struct hd_error *error)
     return hdi_versions_build(&m->work, m->program, error);
 }
 
+// SHAPE, RANGE and CUT are left out: threads keep the kernel as it is written,
+// and barriers become switches between them, so nothing is cut or turned.
 static hd_status make_threads(struct making *m, bool coroutines,
                               struct hd_error *error)
 {
@@ -99,6 +126,8 @@ static bool has_images(const struct hdi_build_kernel *kernel)
 }
 
 // The kernel screened, as a function hdk_NAME.screen in a module of its own.
+// Its name tells it from the checked one, with which it shares a module.
+// HD_EBUILD: it cannot be screened, which is no failure of the build.
 static hd_status make_screen(struct hdi_work *w, LLVMModuleRef program,
                              struct hd_error *error)
 {
@@ -121,6 +150,9 @@ static hd_status make_screen(struct hdi_work *w, LLVMModuleRef program,
 
 // Beside the kernel in thread form, which tells what is wrong, a screened one
 // that is fast. Not all can be screened.
+// It works with copies of what is known of the kernel and of LLVM's options:
+// what a screened kernel finds out about itself (form, barriers) is not true of
+// the checked one. What both need, memory, is the larger of the two.
 static hd_status add_screen(struct hdi_work *checked, LLVMModuleRef program,
                             struct hd_error *error)
 {
@@ -160,6 +192,9 @@ static hd_status add_screen(struct hdi_work *checked, LLVMModuleRef program,
 }
 
 // Of a checked kernel: as it is without checks.
+// The calls of a checked kernel to the checker are opaque: each would make its
+// footprint the whole of all buffers, and launches that may overlap without
+// checks would not with them.
 static hd_status find_plain_footprint(const struct making *m,
                                       struct hd_error *error)
 {
@@ -173,6 +208,8 @@ static hd_status find_plain_footprint(const struct making *m,
     return status;
 }
 
+// A screen that cannot be made (HD_EBUILD) costs speed alone; only lack of
+// memory is handed on.
 static hd_status make_checked(struct making *m, bool screens,
                               struct hd_error *error)
 {
@@ -334,6 +371,8 @@ static LLVMValueRef next_kernel(LLVMValueRef function)
 }
 
 // Where one kernel is asked for, the others go.
+// They become internal before dead code is looked for, so helpers that only
+// they call go too.
 static hd_status keep_asked(struct hdi_llvm *llvm,
                             const struct hdi_source *source,
                             LLVMModuleRef program, struct hd_error *error)
@@ -384,6 +423,8 @@ static hd_status count_kernels(struct hdi_crew *crew,
 }
 
 // The number of an object for this hand; SIZE_MAX when there are no more.
+// Counting is part of taking: no kernel has a number before a hand has read the
+// program, and each hand reads it for itself. All count the same.
 static size_t take(struct hand *hand, LLVMModuleRef program)
 {
     struct hdi_crew *crew = hand->crew;
@@ -402,6 +443,8 @@ static size_t take(struct hand *hand, LLVMModuleRef program)
 
 // Make kernel `taken`, which is `function` in the program, out of `part`: the
 // program itself when it has few, else a copy with those near it, `*begin` on.
+// A hand's numbers only grow, so one part is enough: when the next kernel lies
+// behind it, it will not be needed again.
 static void make_of_part(struct hand *hand, LLVMModuleRef program,
                          LLVMValueRef function, size_t taken,
                          LLVMModuleRef *part, size_t *begin)
@@ -427,6 +470,9 @@ static void make_of_part(struct hand *hand, LLVMModuleRef program,
                                  &result->error);
 }
 
+// After a failure no more are taken, and those that others have begun are
+// finished. Kernels are taken in order, so all before one that fails have been
+// begun: the error that is told does not depend on who was faster.
 static void make_kernels(struct hand *hand, LLVMModuleRef program)
 {
     struct hdi_crew *crew = hand->crew;
@@ -453,6 +499,7 @@ static void make_kernels(struct hand *hand, LLVMModuleRef program)
         LLVMDisposeModule(part);
 }
 
+// A hand may come here when all is done: its LLVM took long to get ready.
 static bool wait_for_work(struct hdi_crew *crew)
 {
     pthread_mutex_lock(&crew->lock);
@@ -485,6 +532,9 @@ static hd_status read_options(struct hdi_llvm *llvm, const char *const *options,
     return HD_OK;
 }
 
+// LLVM is opened before there is work, which hides that time behind the front
+// end. Hands that fail still count themselves out, else compile would wait for
+// ever.
 static void *run(void *data)
 {
     struct hand *hand = data;
@@ -525,6 +575,8 @@ static void *run(void *data)
 // The crew --------------------------------------------------------------------
 
 // How many kernels a part seems to have, at most `most`.
+// Too many costs threads that find nothing to do, too few makes kernels wait;
+// comments and __kernel are both counted. Bitcode is not looked into.
 static unsigned guess_kernels(const struct hdi_part *part, unsigned most)
 {
     static const char word[] = "kernel";
@@ -555,6 +607,8 @@ static unsigned hands_for(const struct hdi_source *source)
     return count ? count : 1;
 }
 
+// The lock is held while threads start, so that none counts itself out of
+// `working` before it was counted in. Fewer threads than wanted will do.
 hd_status hdi_crew_start(const struct hdi_source *source,
                          const struct hdi_build *build, struct hdi_crew **made,
                          struct hd_error *error)
@@ -587,6 +641,7 @@ hd_status hdi_crew_start(const struct hdi_source *source,
     return HD_OK;
 }
 
+// All objects that were made are freed here, also after a failure.
 hd_status hdi_crew_compile(struct hdi_crew *crew,
                            const struct hdi_text *bitcode,
                            struct hdi_build *build, struct hdi_text *archive,

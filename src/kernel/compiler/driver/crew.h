@@ -13,6 +13,9 @@
 struct hdi_crew;
 
 // Start the threads for `source`, which must stay until the end. HD_ENOMEM.
+// `build` says what the code is for (target, cpu, features) and is read until
+// the end. Call compile once at most, then end; end alone when the front end
+// has failed.
 hd_status hdi_crew_start(const struct hdi_source *source,
                          const struct hdi_build *build, struct hdi_crew **crew,
                          struct hd_error *error);
@@ -20,6 +23,8 @@ hd_status hdi_crew_start(const struct hdi_source *source,
 // Compile the kernels of `bitcode` into build->kernels and one object each, of
 // which `archive` is made (linker.h). The error is that of the first kernel
 // that has one.
+// Returns when all hands have finished. On failure `build` may hold some
+// kernels, for hdi_build_clear(). HD_EBUILD, HD_ENOMEM, HD_ECANCELED.
 hd_status hdi_crew_compile(struct hdi_crew *crew,
                            const struct hdi_text *bitcode,
                            struct hdi_build *build, struct hdi_text *archive,

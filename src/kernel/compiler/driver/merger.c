@@ -11,12 +11,16 @@
 #include "kernel/compiler/ir/llvm.h"
 #include "kernel/compiler/prepare/images.h"
 
+// All modules live in one context, of this merger alone: LLVM links no others.
+// Invariant: what `modules` holds is destroyed by hdi_merger_run(), also after
+// a failure.
 struct merger {
     LLVMContextRef context;
     const struct hdi_source *source;
     LLVMModuleRef *modules; // per part; NULL: none, or not any more
 };
 
+// On failure the modules read so far are left in place, for the caller.
 static hd_status read_modules(struct merger *m, const struct hdi_text *bitcodes,
                               struct hd_error *error)
 {
@@ -84,6 +88,8 @@ static bool are_same_functions(LLVMTypeRef a, LLVMTypeRef b)
 }
 
 // LLVM has each type once, but of a structure one per part that names it.
+// Pointers are opaque, so this does not go round in circles: no type is part of
+// itself.
 static bool is_same(LLVMTypeRef a, LLVMTypeRef b)
 {
     LLVMTypeKind kind = LLVMGetTypeKind(a);
@@ -172,6 +178,7 @@ static LLVMValueRef find(LLVMModuleRef module, const char *name)
     return function ? function : LLVMGetNamedGlobal(module, name);
 }
 
+// Two parts may declare what neither defines: another may, or the builtins.
 static hd_status check_pair(const struct merger *m, size_t part,
                             LLVMValueRef global, size_t before,
                             LLVMValueRef there, struct hd_error *error)
@@ -190,6 +197,8 @@ static hd_status check_pair(const struct merger *m, size_t part,
                           there, ": declare it as it is defined", error);
 }
 
+// "llvm." are intrinsics and lists of LLVM's own, such as llvm.used, which the
+// linker joins.
 static hd_status check(const struct merger *m, size_t part, LLVMValueRef global,
                        struct hd_error *error)
 {
@@ -205,6 +214,8 @@ static hd_status check(const struct merger *m, size_t part, LLVMValueRef global,
     return HD_OK;
 }
 
+// Parts are compared with all before them, by name: fine for the tens of parts
+// that programs have.
 static hd_status check_all(const struct merger *m, struct hd_error *error)
 {
     for (size_t i = 1; i < m->source->part_count; i++) {
@@ -220,6 +231,8 @@ static hd_status check_all(const struct merger *m, struct hd_error *error)
 
 // Merging ---------------------------------------------------------------------
 
+// The linker destroys a module whether it succeeds or not, so it is forgotten
+// first.
 static hd_status link_all(struct merger *m, struct hdi_text *merged,
                           struct hd_error *error)
 {

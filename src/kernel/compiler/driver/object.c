@@ -18,6 +18,9 @@ static const char *remark_of(char *line, unsigned region)
     return NULL;
 }
 
+// A region is several loops (rows, their rest, copies made by unswitching), so
+// it may have several remarks: the widest counts, and reasons are given when
+// none became vectors, each once.
 static void explain_region(struct hdi_text *remarks, unsigned region,
                            struct hdi_text *explanation)
 {
@@ -55,6 +58,8 @@ static void explain_region(struct hdi_text *remarks, unsigned region,
     hdi_text_free(&reasons);
 }
 
+// Regions with masked lanes were made vectors by us; what LLVM says about their
+// loops would be about the rest of a row.
 static void explain_form(const struct hdi_form *form, struct hdi_text *remarks,
                          unsigned region, struct hdi_text *explanation)
 {
@@ -88,6 +93,9 @@ static void explain_form(const struct hdi_form *form, struct hdi_text *remarks,
     explain_region(remarks, region, explanation);
 }
 
+// LLVM tells of vectors by remarks alone, which its handler collects while
+// `remarks` is set. They are written out before the status is looked at: a
+// failure in CODE leaves an explanation of what there was.
 hd_status hdi_object_make(struct hdi_work *work, struct hdi_text *object,
                           struct hd_error *error)
 {

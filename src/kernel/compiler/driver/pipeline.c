@@ -1,3 +1,8 @@
+// One line per pass, in one table: what an order is good for is written there,
+// and -heddle-without=RULE leaves out those that are only for speed.
+//
+// Invariant: after each pass the module is valid, which -heddle-passes=verify
+// checks. A pass that is left out changes no result, only the speed.
 #include "kernel/compiler/driver/pipeline.h"
 
 #include <llvm-c/Analysis.h>
@@ -57,6 +62,7 @@ static hd_status keep_calls(struct hdi_work *w, struct hd_error *error)
     return hdi_calls_keep(w->llvm, w->kernel, w->explanation, error);
 }
 
+// Whether every access is looked at, so nothing may hide one in a call.
 static bool is_asked(const struct hdi_work *w)
 {
     return w->mode == HDI_MODE_CHECKED || w->mode == HDI_MODE_SCREENED;
@@ -117,6 +123,9 @@ static void narrow_vectors(struct hdi_work *w)
     hdi_narrow_vectors(w->llvm, w->builder, w->kernel);
 }
 
+// Vectors of the kernel, such as float4, are taken apart for lanes as a rule.
+// Where that would make regions too long for lanes (whole.h) they stay, and no
+// lanes are tried: so it is decided before anything is taken apart.
 static void keep_whole(struct hdi_work *w)
 {
     struct hdi_whole length = hdi_whole_find(w->llvm, w->kernel);
@@ -164,6 +173,7 @@ static void find_flat(struct hdi_work *w)
     w->flat = hdi_chunk_is_flat(w->module, w->kernel);
 }
 
+// Whole vectors have no lanes that could run along another axis.
 static hd_status find_axis(struct hdi_work *w, struct hd_error *error)
 {
     if (w->whole)
@@ -172,6 +182,8 @@ static hd_status find_axis(struct hdi_work *w, struct hd_error *error)
                          error);
 }
 
+// Flat kernels alone: elsewhere groups matter, and a bound would cut through
+// them.
 static void bound_top(struct hdi_work *w)
 {
     if (w->flat)
@@ -209,12 +221,16 @@ static hd_status into_memory(struct hdi_work *w, struct hd_error *error)
     return hdi_llvm_passes(w->llvm, w->module, "function(reg2mem)", error);
 }
 
+// Blocks are split at barriers, which phi nodes would not follow: values go
+// into memory, each to a slot of its own, and back in CODE.
 static hd_status isolate_barriers(struct hdi_work *w, struct hd_error *error)
 {
     w->cuts.barriers = hdi_cut_barriers(w->llvm, w->builder, w->kernel);
     return w->cuts.barriers > 0 ? into_memory(w, error) : HD_OK;
 }
 
+// The traits that are judged are found by the cut itself, hence here. What was
+// judged for an earlier version of the kernel stays.
 static hd_status soften_loops(struct hdi_work *w, struct hd_error *error)
 {
     HDI_TRY(hdi_cut_soften(w->llvm, w->module, w->builder, w->kernel, &w->cuts,
@@ -231,6 +247,7 @@ static hd_status soften_loops(struct hdi_work *w, struct hd_error *error)
     return HD_OK;
 }
 
+// Without barriers there is one region, and its branches are its own matter.
 static hd_status isolate_branches(struct hdi_work *w, struct hd_error *error)
 {
     if (w->cuts.barriers == 0 && w->cuts.soft_loops == 0)
@@ -304,6 +321,9 @@ enum {
 
 // In their order. `rule`: it may be left out. What a pass does is one of three:
 // LLVM's passes, a change, or a change that may fail.
+// Invariant: of `llvm`, `change` and `run` one is not NULL, and either `name`
+// or `rule` is set. The modes of a pass are those in which it is needed; a rule
+// is looked up in addition.
 static const struct pass {
     enum hdi_stage stage;
     const char *name;
@@ -420,6 +440,7 @@ static hd_status run(const struct pass *pass, struct hdi_work *w,
 }
 
 // What a pass has left behind.
+// The verifier is slow on long modules, hence on demand; the tests ask for it.
 static hd_status observe(const struct pass *pass, const struct hdi_work *w,
                          struct hd_error *error)
 {
@@ -455,6 +476,8 @@ hd_status hdi_pipeline_run(struct hdi_work *w, enum hdi_stage stage,
     return HD_OK;
 }
 
+// The program itself is never changed, so each form and version of a kernel may
+// begin with it.
 hd_status hdi_work_begin(struct hdi_work *w, LLVMModuleRef program,
                          struct hd_error *error)
 {
@@ -479,6 +502,9 @@ void hdi_work_end(struct hdi_work *w)
     w->builder = NULL;
 }
 
+// Notes of the passes are collected per work-group function: they go into the
+// explanation of the regions that they are about. What CUT has found is used up
+// here, so that a work may come again for its next version.
 hd_status hdi_pipeline_loops(struct hdi_work *w, struct hd_error *error)
 {
     struct hdi_text notes = {0};

@@ -9,6 +9,7 @@
 #include "kernel/compiler/transform/cut.h"
 
 // What a kernel is compiled for.
+// Bits, of which a work has one: a pass says for which modes it is.
 enum hdi_mode {
     HDI_MODE_PLAIN = 1,   // to be fast
     HDI_MODE_DEBUG = 2,   // for a debugger, as it is written
@@ -16,6 +17,12 @@ enum hdi_mode {
     HDI_MODE_SCREENED = 8 // the same, as fast as that goes: see screen.h
 };
 
+// In this order. Between stages the kernel is whole, so who makes code in
+// several ways (versions.c) copies the module there:
+//
+//     PREPARE -> TOUCH -> SHAPE -> RANGE -> CUT -> (workgroup.h) -> CODE
+//                                  \_____ once per way _____/
+//                      \-> (thread.h) ----------------------------> CODE
 enum hdi_stage {
     HDI_STAGE_PREPARE, // the program becomes one simple function
     HDI_STAGE_TOUCH,   // what of its arguments it reads and writes
@@ -26,6 +33,9 @@ enum hdi_stage {
 };
 
 // One kernel, and what passes have found out of it.
+// Invariant: `module` is NULL or belongs to whoever has the work; `kernel` and
+// `builder` are of that module and its context. Marked fields are set by the
+// stage that is named and not before.
 struct hdi_work {
     struct hdi_llvm *llvm;
     const enum hdi_mode mode;
@@ -57,6 +67,7 @@ void hdi_work_end(struct hdi_work *work);
 // Run the passes of a stage that are for the work's mode and that are not left
 // out (rules.h). Option -heddle-passes=verify looks at the module after each,
 // -heddle-passes=dump writes it to standard error. HD_EBUILD, HD_ENOMEM.
+// A stage that fails leaves the module half changed: destroy it.
 hd_status hdi_pipeline_run(struct hdi_work *work, enum hdi_stage stage,
                            struct hd_error *error);
 

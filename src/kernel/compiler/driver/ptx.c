@@ -1,3 +1,5 @@
+// No crew here: kernels of a GPU's program share one module and the functions
+// they call, and the driver of the GPU makes the machine code.
 #include "kernel/compiler/driver/ptx.h"
 
 #include <stdlib.h>
@@ -20,6 +22,7 @@ bool hdi_ptx_is_wanted(const struct hdi_source *source)
                          : strcmp(source->target, HDI_NVPTX_TRIPLE) == 0;
 }
 
+// Options that need a processor are refused here, before the front end runs.
 hd_status hdi_ptx_choose(const struct hdi_source *source,
                          struct hdi_build *build, struct hd_error *error)
 {
@@ -54,6 +57,7 @@ static LLVMValueRef next_kernel(LLVMValueRef function)
     return function;
 }
 
+// Before preparation, while arguments and metadata are clang's.
 static hd_status read_signatures(const struct hdi_llvm *llvm,
                                  LLVMModuleRef module, struct hdi_build *build,
                                  struct hd_error *error)
@@ -75,6 +79,8 @@ static hd_status read_signatures(const struct hdi_llvm *llvm,
     return HD_OK;
 }
 
+// hdi_nvptx_build() takes the module, also when it fails; only a failure before
+// it leaves the module to us.
 hd_status hdi_ptx_make(const struct hdi_source *source,
                        const struct hdi_text *bitcode, struct hdi_build *build,
                        struct hdi_text *image, struct hd_error *error)

@@ -16,6 +16,8 @@ enum {
 
 // The operands of the metadata node attached under `name`; their number, 0 when
 // there is none.
+// A node with more operands than that counts as absent: `operands` has no room
+// for it.
 static unsigned attached(LLVMValueRef function, const char *name,
                          LLVMValueRef operands[MAX_OPERANDS])
 {
@@ -79,6 +81,8 @@ static bool has_word(LLVMValueRef text, const char *word)
 
 // Size of an OpenCL C type by its name [bytes], 0 when it is not known: LLVM's
 // pointers do not say what they point to.
+// Lengths of three components take the room of four, as OpenCL C says. A
+// structure is looked up by the name that clang gave its type.
 static uint32_t named_size(const struct hdi_llvm *llvm, const char *name,
                            size_t length)
 {
@@ -114,6 +118,7 @@ static uint32_t named_size(const struct hdi_llvm *llvm, const char *name,
                : 0;
 }
 
+// A structure by value is a pointer for LLVM; the attribute says to what.
 static LLVMTypeRef value_type(LLVMValueRef function, unsigned index)
 {
     LLVMAttributeRef byval = LLVMGetEnumAttributeAtIndex(
@@ -123,6 +128,8 @@ static LLVMTypeRef value_type(LLVMValueRef function, unsigned index)
 }
 
 // `base` is the type without the program's own names.
+// By name first: images and samplers are pointers or numbers for LLVM, by the
+// address space alone an image would be a buffer.
 static enum hd_arg_kind kind_of(LLVMTypeRef type, const char *base,
                                 unsigned size)
 {
@@ -154,6 +161,12 @@ static char *name_of(LLVMValueRef text, unsigned index)
     return asprintf(&name, "arg%u", index) < 0 ? NULL : name;
 }
 
+// Arguments are packed as a C structure with these members would be: the
+// offsets are what launches write to and compiled code reads from. The whole is
+// a multiple of 16 bytes.
+//
+// Of an argument that is a pointer `size` is that of what it points to, 0 when
+// it is not known.
 static hd_status read_args(const struct hdi_llvm *llvm, LLVMValueRef function,
                            struct hdi_build_kernel *kernel,
                            struct hd_error *error)
@@ -269,6 +282,8 @@ static char *type_name(LLVMTypeRef type, bool is_signed)
     return asprintf(&name, "%s%u", scalar, count) < 0 ? NULL : name;
 }
 
+// Without debug information, as SPIR-V may be, the line is 0 and the file is
+// the program's.
 hd_status hdi_signature_read(const struct hdi_llvm *llvm, LLVMValueRef function,
                              struct hdi_build_kernel *kernel,
                              struct hd_error *error)

@@ -13,6 +13,8 @@
 #include "kernel/compiler/tools/march.h"
 #include "kernel/compiler/tools/translator.h"
 
+// The only symbol that leaves the module (compiler.h); libheddle finds it by
+// its name.
 extern const struct hdi_compiler hdi_compiler_table;
 
 static hd_status fail_memory(const struct hdi_source *source,
@@ -22,6 +24,9 @@ static hd_status fail_memory(const struct hdi_source *source,
 }
 
 // "x: a.h dir/b\ c.h \" to the names; the source itself came by a pipe.
+// In the form that make understands: blanks and # in names have a backslash
+// before them, $ is doubled, a backslash ends a line that goes on. On failure
+// the names so far are the build's.
 static bool read_files(const char *rule, struct hdi_build *build)
 {
     size_t most = build->file_count + 1;
@@ -106,6 +111,8 @@ static hd_status translate_all(const struct hdi_source *source,
     return status;
 }
 
+// A library is for no processor: it is compiled with the program it becomes
+// part of, so its target is "".
 static hd_status make_library(const struct hdi_source *source,
                               struct hdi_build *build, struct hd_error *error)
 {
@@ -130,6 +137,9 @@ static hd_status make_library(const struct hdi_source *source,
 }
 
 // What code is made for.
+// With -march the features are written down, and the code runs wherever they
+// are there; without, they are those of the processor at hand, and a build that
+// is kept is for that one alone (build.h).
 static hd_status choose_processor(const struct hdi_source *source,
                                   struct hdi_build *made,
                                   struct hd_error *error)
@@ -176,6 +186,9 @@ static hd_status make_device_program(const struct hdi_source *source,
     return HD_OK;
 }
 
+// The crew starts before the front end, so that LLVM gets ready meanwhile, and
+// ends before the linker runs: its threads read `made` and `bitcode`. Undone in
+// reverse; `build` is written last.
 static hd_status make_program(const struct hdi_source *source,
                               struct hdi_build *build, struct hd_error *error)
 {

@@ -1,3 +1,9 @@
+// The same kernel several times over, linked into one module behind the name
+// that the backend looks for (hdk_NAME). What differs is decided per launch by
+// a switch outside all loops.
+//
+// Invariant: `saved_bytes` of the kernel is the largest of all versions: a
+// launch does not know which one it will run.
 #include "kernel/compiler/driver/versions.h"
 
 #include <llvm-c/Linker.h>
@@ -9,6 +15,8 @@
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/image.h"
 
+// Those that images of real programs have. One more costs its share of the
+// compile time of every kernel with images.
 static const enum hdi_image_layout layouts[] = {
     HDI_LAYOUT_8888, HDI_LAYOUT_8, HDI_LAYOUT_32, HDI_LAYOUT_4_X_32};
 
@@ -41,6 +49,9 @@ static LLVMValueRef layout_function(LLVMModuleRef program)
 }
 
 // Let it say `layout`, or what the image says.
+// The program is changed in place and set back afterwards (add_versions): a
+// copy of all builtins per layout would cost more than the kernel. A hand has
+// its own program, so nobody else sees that.
 static void set_layout(LLVMContextRef c, LLVMValueRef function,
                        enum hdi_image_layout layout)
 {
@@ -96,6 +107,7 @@ static LLVMValueRef hide_version(LLVMModuleRef module,
 }
 
 // The function that the backend calls, of two that are called in turn.
+// The halves share the frame, and each leaves out the work-items of the other.
 static void write_both(struct hdi_llvm *llvm, LLVMModuleRef module,
                        const char *name, const char *first, const char *second)
 {
@@ -119,6 +131,8 @@ static void write_both(struct hdi_llvm *llvm, LLVMModuleRef module,
 
 // Two work-group functions, of the box (interior.h) and of what is around it,
 // as one. Destroys `box`.
+// The linker destroys `box` whether it succeeds or not, so it runs even when a
+// name could not be made.
 static hd_status join_halves(struct hdi_llvm *llvm, LLVMModuleRef module,
                              LLVMModuleRef box,
                              const struct hdi_build_kernel *kernel,
@@ -159,6 +173,8 @@ static struct hdi_work copy_of(const struct hdi_work *work,
 }
 
 // The halves of a kernel that asks whether a border is near.
+// What is said of the border's half is dropped: it would repeat that of the
+// interior. Its regions come second in `forms`, from `first` on.
 static hd_status build_halves(struct hdi_work *w, struct hd_error *error)
 {
     struct hdi_text around = {0};
@@ -192,6 +208,8 @@ static hd_status build_along_x(struct hdi_work *w, struct hd_error *error)
     return w->box ? build_halves(w, error) : hdi_pipeline_loops(w, error);
 }
 
+// A required size is turned with the kernel while its code is made, and back
+// for launches, which know the axes as they are written.
 static void turn_sizes(struct hdi_build_kernel *kernel, unsigned axis)
 {
     uint32_t x = kernel->required_local[0];
@@ -200,6 +218,7 @@ static void turn_sizes(struct hdi_build_kernel *kernel, unsigned axis)
 }
 
 // The work-group function for one way, under a name of its own.
+// Sizes are turned back before the status is looked at.
 static hd_status build_way(struct hdi_work *w, bool turned,
                            struct hdi_text *name, struct hd_error *error)
 {
@@ -242,6 +261,8 @@ static hd_status add_straight(struct hdi_work *w, LLVMModuleRef copy,
 }
 
 // A kernel whose lanes had better run along another axis.
+// The copy is taken before the kernel is turned. Straight code is left out
+// where a launch is never too narrow, as by its required size.
 static hd_status build_turned(struct hdi_work *w, struct hd_error *error)
 {
     LLVMModuleRef copy = w->axis.always ? NULL : LLVMCloneModule(w->module);
@@ -299,6 +320,8 @@ static hd_status build_one(struct hdi_work *w, LLVMModuleRef program,
 }
 
 // The layout that all images of the launch have, else HDI_LAYOUT_ANY.
+// HDI_LAYOUT_ANY is no layout of an image; once two differ, any stays, since no
+// image that follows is equal to it.
 static LLVMValueRef common_layout(LLVMContextRef c, LLVMBuilderRef builder,
                                   LLVMValueRef frame,
                                   const struct hdi_build_kernel *kernel)
@@ -362,6 +385,8 @@ static void write_choice(struct hdi_llvm *llvm, LLVMModuleRef module,
 
 // Link a version for each layout to the work's module, which holds the one for
 // any.
+// Functions are looked up by name at the end: the handles of a version die with
+// its module, which the linker destroys.
 static hd_status add_versions(struct hdi_work *w, LLVMModuleRef program,
                               LLVMValueRef layout, struct hd_error *error)
 {

@@ -12,6 +12,14 @@
 // Make the work-group function of the work's kernel, a kernel of the program,
 // in as many versions as it needs behind one function. On failure there is no
 // module.
+// How functions lie around each other, where each is needed:
+//
+//     hdk_NAME                     by the layout of all images
+//       |- version0 .. 3, 4        4: any mixture
+//            |- turned | straight  by how wide the launch is (axis.h)
+//                 |- interior, then around   (interior.h)
+//
+// Each level multiplies the code, so it is there only where it pays.
 hd_status hdi_versions_build(struct hdi_work *work, LLVMModuleRef program,
                              struct hd_error *error);
 

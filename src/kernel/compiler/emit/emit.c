@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+// MAX_REMADE: what takes more is kept in memory instead.
 enum {
     MAX_REMADE = 24, // instructions that are worth computing again
     MAX_OPERANDS = 16
@@ -145,12 +146,16 @@ static LLVMValueRef widened_id(struct hdi_emit *e, LLVMValueRef extension)
 
 // Operands --------------------------------------------------------------------
 
+// `values` are of the code at hand, and cleared with each region; `fixed` hold
+// in the whole function.
 static LLVMValueRef copy_of(const struct hdi_emit *e, LLVMValueRef value)
 {
     LLVMValueRef copy = hdi_map_get(&e->values, value);
     return copy ? copy : hdi_map_get(&e->fixed, value);
 }
 
+// The first failure is kept, and the caller goes on with poison: one place, at
+// the end, looks at the status.
 static LLVMValueRef cannot(struct hdi_emit *e, LLVMValueRef value,
                            const char *what)
 {
@@ -225,6 +230,8 @@ void hdi_emit_independent(const struct hdi_emit *e, LLVMValueRef access)
     LLVMSetMetadata(access, e->access_kind, e->access_group);
 }
 
+//     saved   | A of item 0, 1, 2 ... items - 1 | B of item 0, 1, 2 ...
+//             ^ items * offset of A             ^ items * offset of B
 LLVMValueRef hdi_emit_share(struct hdi_emit *e, uint64_t offset, uint64_t size)
 {
     // One array per value, so that neighbours in x lie side by side.
@@ -288,6 +295,7 @@ static LLVMValueRef combine(struct hdi_emit *e, LLVMAtomicRMWBinOp operation,
 }
 
 // What was there; NULL: there are no plain instructions for it.
+// Leaves nothing behind when it returns NULL.
 static LLVMValueRef plain_update(struct hdi_emit *e,
                                  LLVMAtomicRMWBinOp operation,
                                  LLVMValueRef pointer, LLVMValueRef operand)
@@ -367,6 +375,8 @@ static LLVMValueRef clone(struct hdi_emit *e, LLVMValueRef instruction)
     return copy;
 }
 
+// What is the same under another name first (ids), what is easier than it was
+// next (atomics), else a copy with the operands replaced.
 void hdi_emit_instruction(struct hdi_emit *e, LLVMValueRef instruction)
 {
     if (LLVMIsAAllocaInst(instruction))
@@ -416,6 +426,8 @@ static bool is_cheap(LLVMValueRef value)
     }
 }
 
+// `budget` counts all instructions that would be computed again, shared ones as
+// often as they are met.
 static bool is_remakable(const struct hdi_flow *flow, LLVMValueRef value,
                          unsigned *budget)
 {
@@ -452,6 +464,7 @@ bool hdi_emit_is_remakable(const struct hdi_flow *flow, LLVMValueRef value)
     return is_remakable(flow, value, &budget);
 }
 
+// At the builder's point, whatever is at hand there: ids are those of now.
 LLVMValueRef hdi_emit_remade(struct hdi_emit *e, LLVMValueRef value)
 {
     if (!LLVMIsAInstruction(value) || LLVMIsAAllocaInst(value))

@@ -15,6 +15,7 @@
 #include "kernel/compiler/ir/llvm.h"
 #include "kernel/compiler/ir/map.h"
 
+// Of one slot; which fields are there depends on its place (flow.h).
 struct hdi_kept {
     LLVMValueRef work;  // alloca: the value while a work-item runs
     LLVMValueRef group; // GROUP: alloca: the value between regions
@@ -34,6 +35,7 @@ struct hdi_emit;
 struct hdi_wide;
 
 // Who looks on while a kernel is written, such as the code of checks.
+// Stays while the kernel is written; what it knows is in emit->screening.
 struct hdi_observer {
     // At the end of the function.
     void (*end)(struct hdi_emit *emit);

@@ -30,6 +30,8 @@ static LLVMValueRef stack_at(const struct hdi_llvm *llvm, LLVMModuleRef module,
                              "");
 }
 
+// Only where the kernel asks: nothing is read, and the red zone stays,
+// otherwise.
 void hdi_memory_read(const struct hdi_llvm *llvm, LLVMModuleRef module,
                      LLVMBuilderRef builder, LLVMValueRef frame,
                      struct hdi_memory_bounds *memory)

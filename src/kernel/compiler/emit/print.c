@@ -6,6 +6,8 @@
 #include "backend/frame.h"
 #include "base/memory.h"
 
+// Types of the context, and what the function's first parameter is: the item in
+// thread form, else the frame.
 struct lowering {
     LLVMBuilderRef builder;
     LLVMTypeRef i8, i32, i64, pointer;
@@ -61,6 +63,10 @@ static LLVMValueRef at(const struct lowering *l, LLVMValueRef base,
     return LLVMBuildInBoundsGEP2(l->builder, l->i8, base, &index, 1, "");
 }
 
+//     | kind, size, lanes | value, up to 8 bytes' multiple | next | ...
+//
+// On the stack of the function, allocated in its entry: a call in a loop takes
+// the same memory each time.
 LLVMValueRef hdi_print_pack(const struct hdi_llvm *llvm, LLVMBuilderRef builder,
                             LLVMValueRef call, uint64_t *bytes)
 {
@@ -104,6 +110,7 @@ static LLVMValueRef load(const struct lowering *l, LLVMValueRef base,
     return LLVMBuildLoad2(l->builder, l->pointer, at(l, base, offset), "");
 }
 
+// The format stays a pointer: it is read by the service at run time.
 static void lower(const struct hdi_llvm *llvm, const struct lowering *l,
                   LLVMValueRef call)
 {

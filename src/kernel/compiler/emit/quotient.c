@@ -114,6 +114,7 @@ static LLVMValueRef piece(LLVMBuilderRef builder, LLVMValueRef vector,
 }
 
 // Of 4, 8 or 16 floats.
+// The mask of all ones: no lane is left out.
 static LLVMValueRef estimate_piece(LLVMBuilderRef builder, LLVMValueRef x,
                                    unsigned count)
 {
@@ -179,6 +180,8 @@ static LLVMValueRef constant(LLVMTypeRef type, double value)
 
 // y + y / 2 (1 - x y^2); of zero and infinity, where that is NaN, the estimate,
 // which is right.
+// Replaces the quotient, and its dividend is multiplied with the root unless it
+// is 1.
 static void estimate_root(LLVMBuilderRef builder, LLVMValueRef quotient)
 {
     LLVMTypeRef type = LLVMTypeOf(quotient);

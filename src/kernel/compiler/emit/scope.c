@@ -7,6 +7,8 @@
 
 #include "kernel/compiler/analysis/address.h"
 
+// Distinct nodes cannot be made through LLVM's C interface, only read. NULL: it
+// could not be read; then nothing is marked.
 static LLVMValueRef new_scope(LLVMContextRef context)
 {
     static const char text[] = "!n = !{!2}\n"

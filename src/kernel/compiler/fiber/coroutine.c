@@ -4,12 +4,16 @@
 
 #include "kernel/compiler/prepare/prepare.h"
 
+// There is such memory for each work-item of a group; past so much, fibers are
+// used, whose stacks are touched as needed.
 enum {
     MAX_BYTES = 16 << 10, // private memory of one; the rest of it would be on
                           // the stack of the unit [bytes]
     MAX_ALIGNMENT = 4096  // its memory begins with a page
 };
 
+// A kernel that never waits needs no memory of its own: one stack does for all
+// its work-items.
 bool hdi_coroutine_fits(const struct hdi_llvm *llvm, LLVMValueRef kernel)
 {
     uint64_t bytes = 0;
@@ -75,6 +79,8 @@ static void tell_size(const struct hdi_coroutine *c, LLVMTypeRef pointer)
     LLVMBuildRet(c->builder, LLVMBuildIntToPtr(c->builder, size, pointer, ""));
 }
 
+// The size is known only when the function is split, so it is asked for by a
+// call (without memory) and not written down here.
 LLVMValueRef hdi_coroutine_begin(struct hdi_coroutine *c)
 {
     LLVMContextRef context = c->llvm->context;
@@ -112,6 +118,9 @@ LLVMValueRef hdi_coroutine_begin(struct hdi_coroutine *c)
     return LLVMGetNextInstruction(handle);
 }
 
+// The suspension tells why it goes on: 0, resumed; anything else leads to where
+// it leaves. No coroutine is destroyed while it waits: its memory is simply
+// used again.
 void hdi_coroutine_suspend(const struct hdi_coroutine *c, LLVMValueRef barrier)
 {
     LLVMValueRef arguments[] = {no_token(c), no(c)};
@@ -144,6 +153,8 @@ void hdi_coroutine_resume(const struct hdi_coroutine *c, LLVMValueRef function)
 
 // Before anything else is optimised: unrolled loops would be many more places
 // to go on from.
+// The fewer values live across a suspension, the less memory: hence the passes
+// before the split, and no more.
 hd_status hdi_coroutine_split(const struct hdi_coroutine *c,
                               struct hd_error *error)
 {

@@ -9,6 +9,13 @@
 
 #include "kernel/compiler/ir/llvm.h"
 
+// Lives while one kernel is written; owns nothing. In this order: _begin, then
+// _suspend, _end and _resume as often as needed, then _split.
+//
+//     hdt_NAME   null memory? -> tell -> return its size
+//                begin -> body ..barrier.. -> stopped -> return memory
+//                                   ^
+//     hdr_NAME   ------------------'  goes on behind it
 struct hdi_coroutine {
     const struct hdi_llvm *llvm;
     LLVMModuleRef module;

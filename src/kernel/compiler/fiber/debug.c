@@ -3,6 +3,8 @@
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
+// LLVM's C interface has no names for what is in its nodes: these are the
+// places of operands in LLVM 19.
 enum {
     DW_ATE_UNSIGNED = 7,
     DW_OP_DEREF = 6,
@@ -16,6 +18,7 @@ enum {
     MAX_UNITS = 64          // the program, and a few of the builtins
 };
 
+// One variable that is told of; the builder is disposed of by whoever made it.
 struct describing {
     LLVMDIBuilderRef builder;
     LLVMMetadataRef scope, file, type;
@@ -106,6 +109,8 @@ void hdi_debug_local(const struct hdi_llvm *llvm, LLVMModuleRef module,
     LLVMDisposeDIBuilder(d.builder);
 }
 
+// Local variables are no globals any more, and each kernel is an object of its
+// own: a list of them in every object would name what is not there.
 static void forget_globals(LLVMModuleRef module)
 {
     static const char name[] = "llvm.dbg.cu";

@@ -14,6 +14,7 @@ void hdi_debug_item(const struct hdi_llvm *llvm, LLVMModuleRef module,
                     LLVMValueRef next);
 
 // `variable` is the global that clang described, `address` where it is now.
+// Nothing is told without -g, or of a description that is not as expected.
 void hdi_debug_local(const struct hdi_llvm *llvm, LLVMModuleRef module,
                      LLVMBuilderRef builder, LLVMValueRef variable,
                      LLVMValueRef address, LLVMValueRef next);

@@ -1,3 +1,10 @@
+//     module      before             after
+//                 kernel NAME(args)  hdt_NAME(item)   the body, one work-item
+//                                    hdk_NAME(frame)  -> run_items(frame, code)
+//                                    heddle.code      struct hdi_item_code
+//
+// All that a work-item asks for is read through `item`, whose first field is
+// the frame: so one pointer is enough, and stays in a register.
 #include "kernel/compiler/fiber/thread.h"
 
 #include <llvm-c/Analysis.h>
@@ -27,6 +34,8 @@ enum {
 // Names within the module; a kernel cannot have them.
 static const char code_name[] = "heddle.code";
 
+// Work in progress on one kernel. `item` to `services` are values in the entry
+// of hdt_NAME, from write_entry() on.
 struct thread {
     struct hdi_llvm *llvm;
     LLVMModuleRef module;
@@ -55,6 +64,8 @@ static LLVMValueRef at(struct thread *t, LLVMValueRef base, uint64_t offset)
 }
 
 // A load of what stays the same as long as the work-item runs.
+// With !invariant.load LLVM reads it once, though the kernel writes memory and
+// calls services in between.
 static LLVMValueRef fixed(struct thread *t, LLVMTypeRef type,
                           LLVMValueRef address, const char *name)
 {
@@ -69,6 +80,8 @@ static LLVMValueRef fixed(struct thread *t, LLVMTypeRef type,
 }
 
 // Where the answers to work-item functions lie.
+// Dimensions that are not there: OpenCL C asks for 0 of ids and offsets, and
+// for 1 of sizes.
 struct id {
     bool in_frame;
     size_t offset;   // of dimension 0
@@ -91,6 +104,8 @@ static const struct id ids[] = {
     [HDI_CALL_GLOBAL_OFFSET] = {true, offsetof(struct hdi_frame, offset), 8, 0},
 };
 
+// The index is made harmless before it is used, then the answer is chosen: no
+// branch, so that LLVM sees through it when the dimension is known.
 static LLVMValueRef read_id(struct thread *t, const struct id *id,
                             LLVMValueRef dimension)
 {
@@ -134,6 +149,8 @@ static void suspend(struct thread *t, LLVMValueRef barrier,
     hdi_coroutine_suspend(&t->coroutine, barrier);
 }
 
+// The line goes along for messages about work-items that do not all come. A
+// coroutine notes it and leaves; a fiber calls a service that switches stacks.
 static void wait_here(struct thread *t, LLVMValueRef barrier,
                       enum hdi_item_state state)
 {
@@ -209,6 +226,9 @@ static bool is_local(LLVMValueRef variable)
 }
 
 // What sub-groups meet in has an element for each work-item, in `saved`.
+// Each room is a number of bytes per work-item, behind what is saved already;
+// `saved` has room for a whole group by frame->local_size, also where the group
+// at hand is smaller.
 static void place_rooms(struct thread *t)
 {
     static const struct {
@@ -242,6 +262,7 @@ static void place_rooms(struct thread *t)
 }
 
 // They become offsets in the unit's local memory.
+// Rooms have their places by then, and take none here.
 static hd_status place_locals(struct thread *t)
 {
     uint64_t bytes = 0;
@@ -267,6 +288,7 @@ static hd_status place_locals(struct thread *t)
 
 // Local variables have been replaced; of the others, each object has its own
 // but for those of the program.
+// Kernels are linked together: two objects with the same constants would clash.
 static void settle_globals(const struct thread *t)
 {
     for (LLVMValueRef g = LLVMGetFirstGlobal(t->module), next; g; g = next) {
@@ -304,6 +326,9 @@ static LLVMValueRef add_function(const struct thread *t, const char *prefix,
     return function;
 }
 
+// Blocks are moved, not copied, so values stay valid; `kernel` remains as the
+// owner of the parameters until all of them are replaced. For a debugger
+// nothing is inlined or optimised, as it would not show lines in order.
 static void move_body(struct thread *t)
 {
     LLVMMetadataRef subprogram = LLVMGetSubprogram(t->kernel);
@@ -423,6 +448,8 @@ static LLVMValueRef add_resume(struct thread *t)
 }
 
 // A constant struct hdi_item_code; its stack_bytes are written later.
+// Flags as in backend/frame.h. For a debugger work-items have stacks of their
+// own, with or without barriers.
 static LLVMValueRef item_code(struct thread *t)
 {
     LLVMContextRef c = t->llvm->context;
@@ -522,6 +549,7 @@ static uint64_t stack_bytes(const struct hdi_llvm *llvm, LLVMValueRef function,
     return bytes;
 }
 
+// Of a coroutine nothing is written: it runs on the stack of its caller.
 void hdi_thread_measure(const struct hdi_llvm *llvm, LLVMModuleRef module)
 {
     LLVMValueRef code = LLVMGetNamedGlobal(module, code_name);
@@ -557,6 +585,9 @@ static hd_status verify(struct thread *t)
     return t->status;
 }
 
+// The order matters: calls are replaced while the entry's values are there and
+// before marks are completed, which need the work-item; the old kernel goes
+// when its parameters have no users.
 hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
                            LLVMValueRef kernel, bool coroutine,
                            struct hdi_build_kernel *about,

@@ -21,6 +21,8 @@
 //
 // runs one until it waits or ends, hdr_NAME(memory) goes on. Fills in
 // local_bytes, barriers and form of `about`, and appends to `explanation`.
+// On failure `module` may be half changed: destroy it. HD_ELIMIT: too much
+// local memory.
 hd_status hdi_thread_build(struct hdi_llvm *llvm, LLVMModuleRef module,
                            LLVMValueRef kernel, bool coroutine,
                            struct hdi_build_kernel *about,

@@ -4,6 +4,8 @@
 #include <string.h>
 
 // Leave what is on the ways through this edge too. Has it changed?
+// Sets only shrink: a node keeps what is in the sets of all that lead to it,
+// and itself.
 static bool pass(const struct hdi_dominators *d,
                  const struct hdi_flow_edge *edge)
 {

@@ -11,6 +11,8 @@ struct hdi_flow_edge {
     size_t from, to; // numbers of nodes; from: or HDI_OUTSIDE
 };
 
+// Node d is in the set of n: every way from outside to n passes d. Each node is
+// in its own.
 struct hdi_dominators {
     uint64_t *sets; // of nodes, `words` per node; where no way leads: all
     size_t words;

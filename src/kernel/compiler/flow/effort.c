@@ -15,6 +15,8 @@ enum {
 
 // Whether a way leads from the end of a block to where the function has been:
 // each loop has one.
+// Blocks stand in an order in which loops lead back, as a rule; it is an
+// estimate. Without memory some loops are not counted.
 static bool turns_back(const struct hdi_map *before, LLVMBasicBlockRef block)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
@@ -27,6 +29,8 @@ static bool turns_back(const struct hdi_map *before, LLVMBasicBlockRef block)
     return false;
 }
 
+//     units = instructions + sum of squares of blocks / PAIRS
+//           + blocks * loops / LOOP_BLOCKS
 static void add_function(struct hdi_effort *cost, LLVMValueRef function)
 {
     struct hdi_map before = {0};

@@ -120,6 +120,9 @@ static bool add_slots(struct hdi_flow *flow)
 }
 
 // Liveness of slots, backwards over the blocks until nothing changes.
+// A slot is live where some way leads to a load of it without a store before.
+// Blocks are in the order of the text as a rule, so going backwards takes few
+// rounds; a set is `words` long, and each word is followed by itself.
 static bool find_live(struct hdi_flow *flow)
 {
     size_t words = flow->slot_count / 64 + 1;
@@ -174,6 +177,7 @@ bool hdi_flow_find(const struct hdi_llvm *llvm, LLVMValueRef kernel, bool flat,
            find_live(flow);
 }
 
+// Also one that was not found to the end: what is not there is NULL.
 void hdi_flow_destroy(struct hdi_flow *flow)
 {
     for (size_t b = 0; flow->blocks && b < flow->block_count; b++) {

@@ -58,6 +58,11 @@ struct hdi_slot {
     enum hdi_slot_place place; // NOWHERE until it is chosen
 };
 
+// All of it is about the kernel as it was when it was found: who changes blocks
+// or slots finds it anew. Owned by whoever found it.
+//
+// Invariant: block 0 is the entry; indices of blocks and slots are those of the
+// arrays, in the order of the kernel.
 struct hdi_flow {
     const struct hdi_llvm *llvm;
     LLVMValueRef kernel;

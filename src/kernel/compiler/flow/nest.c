@@ -46,6 +46,8 @@ static void add(struct hdi_nest *nest, size_t block, size_t *depth)
     hdi_bit_set(nest->body, block);
 }
 
+// Its blocks are those from which a way leads back to the head without passing
+// it: found backwards from the ends of the edges back.
 bool hdi_nest_take(struct hdi_nest *nest, size_t head)
 {
     const struct hdi_block *block = &nest->flow->blocks[head];
@@ -70,6 +72,7 @@ bool hdi_nest_take(struct hdi_nest *nest, size_t head)
 }
 
 // Of loops around a block the least has the fewest blocks.
+// Each loop is taken once, and its blocks are counted: blocks times loops.
 static bool find_inmost(struct hdi_nest *nest)
 {
     size_t n = nest->flow->block_count;

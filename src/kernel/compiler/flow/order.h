@@ -6,6 +6,12 @@
 
 #include "kernel/compiler/flow/flow.h"
 
+//     position    0    1    2    3    4    5
+//     block       a    h    b    c    d    x       h heads the loop h b c
+//     loop_end    0    4    0    0    0    0
+//
+// Invariant: a loop is one run of positions from its head on, and loops are
+// inside each other or apart.
 struct hdi_block_order {
     size_t *blocks;   // of the region and the cuts that end it, in order
     size_t count;     // of blocks

@@ -25,6 +25,7 @@ void hdi_region_clear(struct hdi_region *region)
     free(region->uses);
 }
 
+// Breadth first; `blocks` is the queue as well as the result.
 bool hdi_region_find(const struct hdi_flow *flow, size_t start,
                      bool some_return_early, struct hdi_region *region)
 {
@@ -69,6 +70,8 @@ bool hdi_region_find(const struct hdi_flow *flow, size_t start,
     return true;
 }
 
+// The entry, and what a cut goes on to. A cut behind a cut has no region
+// between.
 static bool starts_region(const struct hdi_flow *flow, size_t block)
 {
     if (flow->blocks[block].cut)

@@ -6,6 +6,8 @@
 #include "kernel/compiler/flow/flow.h"
 #include "kernel/compiler/flow/order.h"
 
+// Invariant: a cut is in no region; it ends those that lead to it, and what
+// comes behind it starts another one.
 struct hdi_region {
     const struct hdi_flow *flow;
     size_t start;              // block
@@ -30,6 +32,7 @@ enum hdi_ordered hdi_region_order(const struct hdi_region *region,
 
 // True when work-items of one group may return in a region in which others come
 // to a cut.
+// Then it must be noted per work-item that it has returned. False: no memory.
 bool hdi_regions_return_early(const struct hdi_flow *flow, bool *yes);
 
 #endif

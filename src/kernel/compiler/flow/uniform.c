@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Work in progress. Values only ever become divergent, so the rounds end.
 struct uniform {
     struct hdi_flow *flow;
     size_t words;               // of a set of blocks
@@ -120,6 +121,9 @@ static bool leads_out(struct uniform *u, const struct hdi_block *branch,
 
 // Mark the blocks whose execution a divergent branch decides: those between it
 // and the blocks that every way leads to.
+// First the case that one way leads out: only the blocks of that way are
+// divergent. Else all between the branch and its postdominators, the branch
+// itself too when it is in a loop that it decides about.
 static void spread(struct uniform *u, size_t branch)
 {
     const struct hdi_flow *flow = u->flow;
@@ -169,6 +173,7 @@ static bool operands_diverge(const struct hdi_flow *flow,
     return false;
 }
 
+// Of a flat kernel y and z are the same for all lanes of a row.
 static bool diverges(const struct hdi_flow *flow, LLVMValueRef instruction)
 {
     switch (hdi_call_kind(instruction)) {
@@ -200,6 +205,8 @@ static bool diverges(const struct hdi_flow *flow, LLVMValueRef instruction)
     return operands_diverge(flow, instruction);
 }
 
+// A value that is stored in a divergent block differs even when it is the same
+// for all that store it, for others keep the old one.
 static void look_at(struct uniform *u, size_t block, LLVMValueRef instruction)
 {
     struct hdi_flow *flow = u->flow;

@@ -1,8 +1,12 @@
+// A variable that gets its place at run time is no constant any more, and so
+// are expressions and aggregates that hold it, at any depth.
 #include "kernel/compiler/ir/constants.h"
 
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
 
+// The builder stands where the value is needed; `places` also says when memory
+// ran out.
 struct expansion {
     LLVMContextRef context;
     LLVMBuilderRef builder;
@@ -38,6 +42,8 @@ static LLVMValueRef build_aggregate(struct expansion *e, LLVMTypeRef type,
     return value;
 }
 
+// Returns the constant itself where nothing in it has a place. Shared parts are
+// written out once per use; LLVM joins them.
 static LLVMValueRef expand(struct expansion *e, LLVMValueRef constant)
 {
     LLVMValueRef *operands, value = hdi_map_get(e->places, constant);
@@ -66,6 +72,7 @@ static LLVMValueRef expand(struct expansion *e, LLVMValueRef constant)
     return value;
 }
 
+// What a phi node takes is computed at the end of the block it comes from.
 static void expand_operands(struct expansion *e, LLVMValueRef instruction)
 {
     bool phi = LLVMIsAPHINode(instruction) != NULL;

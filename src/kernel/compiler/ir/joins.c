@@ -1,6 +1,8 @@
 #include "kernel/compiler/ir/joins.h"
 
 enum {
+    // Each predecessor is looked up among the stores, so that is what a large
+    // switch costs: its square, with a limit.
     MAX_STORES = 512, // of one variable
     MAX_STEPS = 4     // from a predecessor back to the block that writes
 };

@@ -9,6 +9,7 @@
 #include "kernel/compiler/ir/llvm.h"
 
 // In all functions of the module.
+// What is not seen to be one stays a variable, for LLVM.
 void hdi_joins_promote(const struct hdi_llvm *llvm, LLVMModuleRef module);
 
 #endif

@@ -32,6 +32,7 @@ static const char *const call_names[] = {
 // Option tables and the target registry are the process's.
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+// Once per process: LLVM refuses an option that is set a second time.
 static void start(void)
 {
     // Remarks are how we learn the vector width that was chosen.
@@ -62,6 +63,7 @@ static void start(void)
                                 NULL);
 }
 
+// LLVM's own handler would print, and end the process at an error.
 static void keep_remark(LLVMDiagnosticInfoRef info, void *data)
 {
     struct hdi_llvm *llvm = data;
@@ -89,6 +91,7 @@ static char *add_signs(const char *words)
     return message;
 }
 
+// The relocation model is PIC: the object becomes a shared library.
 hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
                         const char *cpu, const char *features, const char *path,
                         struct hd_error *error)
@@ -238,6 +241,8 @@ bool hdi_call_name_is_known(const char *name)
     return false;
 }
 
+// A promise that does not hold makes poison; where the copy runs and the
+// instruction would not, that would reach results.
 void hdi_promise_nothing(LLVMValueRef copy)
 {
     switch (LLVMGetInstructionOpcode(copy)) {
@@ -313,6 +318,7 @@ void hdi_build_at_end(LLVMBuilderRef builder, LLVMBasicBlockRef block)
     LLVMSetCurrentDebugLocation2(builder, NULL);
 }
 
+// Phi nodes of later blocks would still name the first part, hence none.
 LLVMBasicBlockRef hdi_block_split(LLVMContextRef context,
                                   LLVMBuilderRef builder,
                                   LLVMValueRef instruction, const char *name)

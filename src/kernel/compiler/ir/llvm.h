@@ -84,6 +84,8 @@ struct hdi_llvm {
 
 // `triple` "" is this machine's. `features` are instruction sets, with blanks
 // between, of the processor that LLVM calls `cpu`; "": of the one at hand.
+// hdi_llvm_close() takes all back, also what failed; values and modules of the
+// context must be gone by then. HD_ENOTSUP, HD_ENOMEM.
 hd_status hdi_llvm_open(struct hdi_llvm *llvm, const char *triple,
                         const char *cpu, const char *features, const char *path,
                         struct hd_error *error);
@@ -93,6 +95,8 @@ void hdi_llvm_close(struct hdi_llvm *llvm);
 LLVMContextRef hdi_llvm_quiet_context(void);
 
 // Run a pipeline as `opt -passes=` would. HD_ECANCELED.
+// The module may be half changed when it fails. A build is cancelled between
+// two passes only: none is interrupted.
 hd_status hdi_llvm_passes(const struct hdi_llvm *llvm, LLVMModuleRef module,
                           const char *passes, struct hd_error *error);
 

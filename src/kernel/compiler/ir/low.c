@@ -13,6 +13,7 @@ static unsigned width_of(LLVMValueRef value)
                : 0;
 }
 
+// Masks of the form 2^n - 1 alone.
 static bool is_masked(LLVMValueRef value, struct hdi_low *low)
 {
     uint64_t mask = LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1));
@@ -93,6 +94,7 @@ LLVMValueRef hdi_low_whole_of(LLVMValueRef value)
 }
 
 // Whether an instruction asks for no more than the low bits of `value`.
+// A shift up drops the high bits; a mask clears them.
 static bool is_low(LLVMValueRef user, LLVMValueRef value, unsigned bits)
 {
     if (LLVMIsATruncInst(user))
@@ -120,6 +122,7 @@ bool hdi_low_is_enough(LLVMValueRef value, unsigned bits, LLVMValueRef except)
 }
 
 // What is moved up and, with the sign, down again.
+// Of that too only `half` is needed, so the 64-bit number goes altogether.
 static void rebuild_shifts(LLVMBuilderRef builder, LLVMValueRef up,
                            LLVMValueRef half)
 {

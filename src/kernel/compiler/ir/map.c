@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+// Where the key is, or where it would go: there is always an empty entry, since
+// the table is never full. Pointers are aligned, so their low bits are dropped,
+// and the product's high bits, which depend on all of them, are used.
 static size_t slot(const struct hdi_map *map, const void *key)
 {
     size_t i = ((uintptr_t)key >> 4) * 0x9e3779b97f4a7c15u >> 20;

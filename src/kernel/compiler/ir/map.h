@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Zeroed is empty. Keys are compared, never looked at: one whose value was
+// erased may come back as another's, so a map must not outlive what it is
+// about.
 struct hdi_map {
     struct hdi_map_entry {
         const void *key;

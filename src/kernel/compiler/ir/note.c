@@ -5,6 +5,8 @@
 #include <string.h>
 
 enum {
+    // Enough for the findings of a kernel; those behind are dropped, and a
+    // longer note is cut off.
     MAX_NOTES = 8192, // [bytes]
     MAX_NOTE = 256    // [bytes]
 };

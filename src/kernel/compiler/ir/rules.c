@@ -40,6 +40,7 @@ static hd_status fail_name(const struct hdi_llvm *llvm, const char *name,
     return HD_EINVAL;
 }
 
+// Those before a name that is not known stay left out; the build fails anyway.
 hd_status hdi_rules_leave_out(struct hdi_llvm *llvm, const char *list,
                               struct hd_error *error)
 {

@@ -18,6 +18,8 @@ static bool only_asks(const struct hdi_flow *flow, size_t block)
     return true;
 }
 
+// Then each work-item must come by the end of the region, so none can be left
+// out.
 bool hdi_guard_keeps_items(const struct hdi_region *region)
 {
     const struct hdi_flow *flow = region->flow;
@@ -103,6 +105,8 @@ static LLVMValueRef find_id(const struct hdi_flow *flow, LLVMValueRef condition,
 
 // Work-items that come to `block` do nothing more in the region but compute
 // what the group agrees on.
+// By way of blocks that only ask, with one way on; as many steps as there are
+// blocks at most, since such blocks may go round in a circle.
 static bool is_end(const struct hdi_region *region, size_t block)
 {
     const struct hdi_flow *flow = region->flow;
@@ -135,6 +139,8 @@ static int way_on(const struct hdi_region *region, size_t block)
     return -1;
 }
 
+// Follows the conditions at the begin of the region as long as the other way of
+// each ends at once, and takes the first that names an id.
 LLVMValueRef hdi_guard_lone_item(const struct hdi_region *region, unsigned d)
 {
     const struct hdi_flow *flow = region->flow;

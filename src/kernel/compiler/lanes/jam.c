@@ -1,3 +1,10 @@
+// A row that is one long chain of dependent steps waits for each of them; of
+// several rows at once the steps overlap:
+//
+//     row 0    a --- b --- c ---            a a a --- b b b --- c c c ---
+//     row 1                      a --- ...
+//
+// Only loops with our mark are looked at: rows of those are independent.
 #include "kernel/compiler/lanes/jam.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -7,6 +14,8 @@
 #include "kernel/compiler/analysis/address.h"
 #include "kernel/compiler/ir/map.h"
 
+// Short chains overlap by themselves, as a processor looks ahead; of long rows
+// it would be too much code.
 enum {
     MAX_ROWS = 4,
     MIN_CHAIN = 8,    // of steps, that is worth it
@@ -173,6 +182,7 @@ static bool is_step(LLVMValueRef i)
     }
 }
 
+// What one turn of the loop does.
 struct row {
     size_t length, steps, chain; // instructions; steps: all, one after another
     unsigned kept;               // vectors from outside that all rows read
@@ -223,6 +233,8 @@ static bool measure(const struct loop *l, struct row *row)
 }
 
 // How many rows at once pay; 1: none but one.
+// A power of two: as many as hide the time of a step, and leave no value
+// without a register.
 static unsigned choose_rows(const struct hdi_target *target,
                             const struct row *row)
 {
@@ -250,6 +262,8 @@ static void take(struct hdi_map *copies, LLVMValueRef copy)
 }
 
 // Each instruction for all rows, then the next.
+// In this order the steps of different rows stand side by side. False: no
+// memory.
 static bool write_rows(LLVMBuilderRef b, const struct loop *l,
                        LLVMValueRef counter, unsigned rows)
 {

@@ -20,12 +20,15 @@ struct access {
     bool is_store;
 };
 
+// All of a region that are not of slots; more than there is room for, and the
+// regions are not joined.
 struct accesses {
     struct access list[MAX_ACCESSES];
     unsigned count;
 };
 
 // False when there is something whose order cannot be told.
+// Atomics, calls and volatile accesses have an order that nobody computes.
 static bool find_accesses(const struct hdi_region *region,
                           struct accesses *found)
 {

@@ -26,6 +26,8 @@ enum {
     CHEAP = 12 // instructions that are not worth passing over
 };
 
+// Only if it matters later: there is a way on, or this is the first region,
+// where the marks begin.
 static bool marks_returned(const struct hdi_region *region)
 {
     return region->some_return_early &&
@@ -99,6 +101,8 @@ void hdi_keep_rolled(struct hdi_emit *e, LLVMValueRef branch)
 }
 
 // At the builder's point: what follows `at` in order, where any lane waits.
+// Inner loops first: all heads whose loop ends behind `at`, the nearest first.
+// A loop in which lanes stay together branches back by itself.
 static void go_on(struct hdi_lanes *l, size_t at)
 {
     struct hdi_emit *e = l->emit;
@@ -119,6 +123,8 @@ static void go_on(struct hdi_lanes *l, size_t at)
 }
 
 // All lanes go to `block`: a place to branch to.
+// Leaves the builder where it was. All lanes come at once, so the mask is set
+// and not added to, and no test whether any is there is needed.
 static LLVMBasicBlockRef way_to(struct hdi_lanes *l, size_t block)
 {
     struct hdi_emit *e = l->emit;
@@ -184,6 +190,8 @@ static void add_lanes(struct hdi_lanes *l, LLVMBasicBlockRef successor,
     LLVMBuildStore(e->builder, LLVMBuildOr(e->builder, before, mask, ""), at);
 }
 
+// The condition is frozen: in lanes that are off it may be poison, which the
+// AND with the mask would not undo.
 static void part(struct hdi_lanes *l, LLVMValueRef end)
 {
     LLVMBuilderRef b = l->emit->builder;
@@ -217,6 +225,7 @@ static void part(struct hdi_lanes *l, LLVMValueRef end)
 // Blocks ----------------------------------------------------------------------
 
 // May the block be run through without a lane?
+// Then a test whether any lane comes costs more than the block.
 static bool is_harmless(const struct hdi_lanes *l, size_t at)
 {
     const struct hdi_flow *flow = l->emit->flow;
@@ -310,6 +319,9 @@ static void write_block(struct hdi_lanes *l, size_t at)
     }
 }
 
+// `certain` only where no lane can be off: else memory and divisions are done
+// under the mask. The mask is emptied when it is taken, as lanes may come again
+// in the next turn of a loop.
 static void write_position(struct hdi_lanes *l, size_t at)
 {
     struct hdi_emit *e = l->emit;
@@ -361,6 +373,7 @@ static void find_comers(struct hdi_lanes *l)
     }
 }
 
+// What was known of the last chunk is forgotten: its values are of other ids.
 void hdi_lanes_begin_chunk(struct hdi_lanes *l, enum hdi_way way)
 {
     struct hdi_emit *e = l->emit;
@@ -482,6 +495,8 @@ static bool order(struct hdi_lanes *l, const char **reason)
     return ordered != HDI_ORDER_NO_MEMORY;
 }
 
+// Two sets of classes where chunks may take the first branch alike: with less
+// parting fewer values vary.
 static bool prepare(struct hdi_lanes *l)
 {
     size_t count = l->order.count;
@@ -525,6 +540,7 @@ const char *hdi_lanes_reason(const struct hdi_region *region, unsigned *line)
     return NULL;
 }
 
+// In this order: what no lanes can do, an order of blocks, what lanes know.
 bool hdi_lanes_create(struct hdi_emit *emit, const struct hdi_region *region,
                       LLVMValueRef next, struct hdi_lanes **made,
                       const char **reason, unsigned *line)

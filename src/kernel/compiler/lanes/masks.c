@@ -1,3 +1,8 @@
+//     block a       mask = icmp        wide = sext mask
+//     block b       use of mask   ->   use of (wide < 0), once per block
+//
+// In three rounds over a function: make wide ones (phi nodes first), fill the
+// phi nodes, use them. Old phi nodes go last, as they are keys until then.
 #include "kernel/compiler/lanes/masks.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -74,6 +79,7 @@ static bool is_logic(LLVMValueRef value)
 }
 
 // What is computed from what is wide already is computed with that.
+// NULL: its parts are not wide, so the result may as well be widened itself.
 static LLVMValueRef widen_logic(struct masks *m, LLVMValueRef x, unsigned depth)
 {
     LLVMValueRef parts[2];
@@ -150,6 +156,7 @@ static void fill_phi(struct masks *m, LLVMValueRef phi)
 // Using -----------------------------------------------------------------------
 
 // The bits of a wide mask in a block, once.
+// The sign of an element is the bit: an element is all ones or all zeros.
 static LLVMValueRef narrow(struct masks *m, LLVMValueRef mask,
                            LLVMBasicBlockRef block)
 {
@@ -166,6 +173,7 @@ static LLVMValueRef narrow(struct masks *m, LLVMValueRef mask,
     return bits;
 }
 
+// A mask made in this block stays as it is there: LLVM knows it within a block.
 static void use_wide(struct masks *m, LLVMBasicBlockRef block)
 {
     for (LLVMValueRef x = first_behind_phis(block); x;

@@ -2,6 +2,7 @@
 // mask.
 #include "kernel/compiler/lanes/lanes.h"
 
+// Ids of a chunk are those of lane 0.
 static void place_chunk(struct hdi_emit *e, LLVMValueRef row, LLVMValueRef x)
 {
     e->item_ids[0] = x;
@@ -77,6 +78,7 @@ static LLVMValueRef mask_at(struct hdi_lanes *l, LLVMValueRef x)
 }
 
 // What is left of the row, under a mask.
+// One chunk; where more is left the caller comes again.
 static void write_rest(struct hdi_lanes *l, const struct row *row)
 {
     LLVMValueRef x = load_x(l->emit, row), mask = mask_at(l, x);
@@ -86,6 +88,8 @@ static void write_rest(struct hdi_lanes *l, const struct row *row)
 }
 
 // What is left behind chunks of the span is some chunks under a mask.
+// With a span the rest may be as long as a full chunk, and is done in chunks of
+// the usual width.
 static void write_whole_row(struct hdi_lanes *l, const struct row *row)
 {
     struct hdi_emit *e = l->emit;
@@ -114,6 +118,7 @@ static void write_whole_row(struct hdi_lanes *l, const struct row *row)
     hdi_build_at_end(e->builder, after);
 }
 
+// The limit is looked at once per row, at its first chunk.
 static LLVMValueRef count_below(struct hdi_lanes *l, const struct row *row)
 {
     place_chunk(l->emit, row->number, LLVMConstNull(row->type));
@@ -239,6 +244,8 @@ void hdi_lanes_write_column(struct hdi_lanes *l, const struct hdi_columns *c,
                               HDI_WAY_OPEN);
 }
 
+// Called twice: after full chunks, to begin with the rest; after the rest,
+// which ends it.
 bool hdi_lanes_next_columns(struct hdi_lanes *l, struct hdi_columns *c)
 {
     struct hdi_emit *e = l->emit;

@@ -36,6 +36,7 @@ static bool is_near(const struct hdi_wide *w, size_t at, LLVMValueRef access)
 
 // Whether the instruction takes some times as long for some times as many
 // lanes; division has no form for vectors.
+// Nothing that is done lane by lane: with more lanes it would only be longer.
 static bool is_even(const struct hdi_wide *w, size_t at, LLVMValueRef x)
 {
     LLVMOpcode code = LLVMGetInstructionOpcode(x);
@@ -73,6 +74,8 @@ static bool is_in_loop(const struct hdi_wide *w, size_t at)
     return false;
 }
 
+// Twice as many, again and again, as long as what loops keep stays in
+// registers.
 unsigned hdi_span_find(const struct hdi_wide *w)
 {
     const struct hdi_emit *e = w->emit;

@@ -3,6 +3,8 @@
 #include "kernel/compiler/analysis/operation.h"
 #include "kernel/compiler/lanes/guard.h"
 
+// Chunks that are all below the limit, all beyond it, and the one across it
+// each have code of their own, hence the limits of length.
 enum {
     MAX_INSTRUCTIONS = 150, // of a region that is worth writing three times
     MAX_TINY = 24,          // of one that is worth writing for fewer lanes
@@ -20,6 +22,8 @@ static bool stores_slot(const struct hdi_flow *flow, size_t block, size_t slot)
 
 // Can the value be computed before the chunks: from ids and from what the group
 // agrees on?
+// A slot must not be stored in the first block: the value asked for would be
+// another one.
 static bool is_known(const struct hdi_linear *l, LLVMValueRef value,
                      unsigned depth)
 {
@@ -102,6 +106,8 @@ static LLVMIntPredicate turned(LLVMIntPredicate p)
     }
 }
 
+// Brings `id < limit` and all that says the same into one form: the names are
+// those of struct hdi_lane_split.
 static bool read_condition(const struct hdi_linear *l, LLVMValueRef condition,
                            struct hdi_lane_split *s)
 {

@@ -1,3 +1,12 @@
+// What becomes of the box of groups that a call of the function has:
+//
+//     box in global ids     group * local size + offset, up to global + offset
+//     bounds                calls in the kernel make it smaller, and go
+//     strips or turns       around an inner box; or on and on in steps
+//     parts                 of a row, as many work-items as suit the caches
+//
+// Each level is a loop whose body ends in a jump to the block that the level's
+// function has returned.
 #include "kernel/compiler/loops/chunk.h"
 
 #include <stddef.h>
@@ -60,6 +69,7 @@ static LLVMValueRef field(struct hdi_emit *e, LLVMTypeRef type, size_t offset)
                           "");
 }
 
+// The one for which the predicate holds: with ULT the least, with UGT the most.
 static LLVMValueRef choose(struct hdi_emit *e, LLVMIntPredicate predicate,
                            LLVMValueRef a, LLVMValueRef b)
 {
@@ -115,6 +125,7 @@ static LLVMValueRef zero(const struct hdi_emit *e)
 
 // The ids in x that a straightened kernel goes through are shared out among the
 // groups in whole vectors, in their order. The first id of a group's share.
+// Rounded up to lines, so the last groups may have less, or nothing.
 static LLVMValueRef share(struct hdi_emit *e, LLVMValueRef length,
                           LLVMValueRef group)
 {
@@ -151,6 +162,8 @@ static LLVMValueRef reach(struct hdi_emit *e, LLVMValueRef address,
 
 // Whether work-items `start` to `end` touch the same elements of two buffers at
 // the same time, or none that both have.
+// Work-items may be taken in any order where none touches what another one
+// writes: element i of both is one element, or the ranges do not overlap.
 static LLVMValueRef is_apart(struct hdi_emit *e, LLVMValueRef pair,
                              LLVMValueRef start, LLVMValueRef end)
 {
@@ -191,6 +204,8 @@ static LLVMValueRef take_order(struct hdi_emit *e, LLVMValueRef any_order,
 // hand take their share of it, or go round and round, each turn a global size
 // further, until nothing is left. Narrows [first, end) to that of a turn, and
 // returns the block where a turn ends.
+// `whole`: the order does not matter, and a group takes one stretch, in one
+// turn that is as long as all. Else it goes round as the kernel says.
 static LLVMBasicBlockRef begin_turns(struct hdi_emit *e, LLVMValueRef any_order,
                                      LLVMValueRef group, LLVMValueRef groups,
                                      LLVMValueRef upper, LLVMValueRef *first,
@@ -227,6 +242,11 @@ static LLVMBasicBlockRef begin_turns(struct hdi_emit *e, LLVMValueRef any_order,
 // What is around the box of interior.h: narrows [first, end) to one strip after
 // the other, below and above it in each dimension, and returns the block where
 // a strip ends.
+//     y   | 2: below y          |     strips 0 and 1 in x: below and above,
+//         | 0 |   box     | 1   |     over the whole of y and z; those of y
+//         | 3: above y          |     only as long in x as the box is
+//
+// Six strips at most; empty ones are passed over.
 static LLVMBasicBlockRef begin_strips(struct hdi_emit *e,
                                       LLVMBasicBlockRef leave,
                                       LLVMValueRef first[3],
@@ -285,6 +305,7 @@ static LLVMBasicBlockRef begin_strips(struct hdi_emit *e,
 
 // The box in global ids: first one, and how many. Goes on at `leave` when there
 // are none left; returns where what is to be done with them ends.
+// Bounds may leave nothing, or end before they begin: counts are 0 then.
 static LLVMBasicBlockRef measure(struct hdi_emit *e, LLVMBasicBlockRef leave,
                                  LLVMValueRef first[3], LLVMValueRef count[3])
 {

@@ -11,6 +11,8 @@ enum {
 };
 
 // In their order.
+// One per region, in the order in which they were written, which is that of the
+// source columns of their loops.
 struct hdi_forms {
     struct hdi_form {
         unsigned lanes; // of a chunk, 0: one work-item after the other

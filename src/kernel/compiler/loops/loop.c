@@ -6,6 +6,9 @@
 #include "kernel/compiler/loops/forms.h"
 
 // {itself, properties...}, distinct because it holds itself.
+// What is told of a loop over work-items: that it ends, that its accesses are
+// independent (unless ordered), whether it is to become vectors (unless
+// scalar), and by its column which region it is of (forms.h).
 static LLVMValueRef loop_metadata(const struct hdi_emit *e, bool innermost,
                                   bool is_of_rows, unsigned region)
 {
@@ -68,6 +71,7 @@ struct hdi_loop hdi_loop_begin(struct hdi_emit *e, unsigned d)
     return loop;
 }
 
+// The group has a work-item at least, so the test is at the end alone.
 void hdi_loop_end(struct hdi_emit *e, const struct hdi_loop *loop, unsigned d,
                   unsigned region)
 {

@@ -27,6 +27,8 @@ enum {
 };
 
 // A region that is being written.
+// `copies` of blocks of the region are their bodies; of a cut, the way out to
+// it, which is made when the first comes there.
 struct writing {
     const struct hdi_region *region;
     struct hdi_regions *all;
@@ -110,6 +112,8 @@ static void keep_values(struct writing *w, size_t cut)
     }
 }
 
+// A region reads the values of `group` and writes those of `next`, so that no
+// work-item sees what another one has changed.
 static void move_group_values(struct writing *w, bool to_next)
 {
     struct hdi_emit *e = w->all->emit;
@@ -161,6 +165,7 @@ static void skip_returned(struct writing *w)
 // Copying ---------------------------------------------------------------------
 
 // The block in the loop body that takes a work-item out of the region to `cut`.
+// Leaves the builder where it was.
 static LLVMBasicBlockRef way_out(struct writing *w, size_t cut)
 {
     struct hdi_emit *e = w->all->emit;
@@ -355,6 +360,8 @@ static void write_columns(struct writing *w, struct hdi_lanes *lanes,
 }
 
 // The loops, and in them the bodies, for chunks of lanes or one by one.
+// Columns only where work-items may go in any order: they take chunk after
+// chunk of all rows, not row after row.
 static void write_loops(struct writing *w, struct hdi_lanes *lanes,
                         unsigned number)
 {
@@ -488,6 +495,8 @@ static bool is_line(const struct hdi_region *first,
 
 // Write the code for both at once. The builder then stands where the group goes
 // when that cannot be.
+//     can they go together? -- yes --> both regions, chunk by chunk --> next
+//                         \- no ----> (builder) the first region, as ever
 static void write_both(struct writing *both, struct hdi_lanes *lanes,
                        const struct hdi_join *join)
 {
@@ -542,6 +551,8 @@ static bool join_lanes(struct hdi_regions *all, const struct hdi_region *first,
     return ok;
 }
 
+// The cut is taken out for as long as the blocks of both are found as one
+// region, and is put back in any case.
 static bool join_regions(struct hdi_regions *all,
                          const struct hdi_region *first, bool *joined)
 {
@@ -568,6 +579,8 @@ static bool join_regions(struct hdi_regions *all,
     return ok;
 }
 
+// In this order: both regions together, if that may be; the form of this one
+// (lone, lanes or one by one), and why; the loops; the way on.
 static bool write_code(struct writing *w)
 {
     struct hdi_regions *all = w->all;
@@ -634,6 +647,8 @@ static bool write_region(struct hdi_regions *all, size_t start)
 // Cuts ------------------------------------------------------------------------
 
 // A branch that the whole group takes: its condition is a kept value.
+// Between regions no work-item is at hand: values come from what the group
+// keeps.
 static void write_branch(struct hdi_regions *all, const struct hdi_block *block)
 {
     struct hdi_emit *e = all->emit;
@@ -668,6 +683,8 @@ static void write_branch(struct hdi_regions *all, const struct hdi_block *block)
     LLVMInsertIntoBuilder(e->builder, copy);
 }
 
+// A queue of blocks that somebody goes to: code that no group comes to is not
+// written. False: no memory; what else fails is in emit->status.
 bool hdi_regions_write(struct hdi_regions *all, LLVMBasicBlockRef begin)
 {
     struct hdi_emit *e = all->emit;

@@ -1,3 +1,11 @@
+//     entry     allocas; the frame, the arguments; places of local memory
+//     groups    z, y, x: where the group lies, how many work-items it has
+//               (flat: parts of the box, chunk.h)
+//     regions   region after region (regions.h), then the next group
+//     leave
+//
+// With many regions the part for one group is a function of its own, which
+// hdk_NAME calls (are_groups_apart()).
 #include "kernel/compiler/loops/workgroup.h"
 
 #include <llvm-c/Analysis.h>
@@ -57,6 +65,8 @@ static bool is_in_group_branch(const struct hdi_flow *flow, size_t slot)
     return false;
 }
 
+// The cheapest that is right: nothing, computed again, once per group, and only
+// then once per work-item. What a group's branch asks for must be kept.
 static void choose_places(struct hdi_emit *e)
 {
     const struct hdi_flow *flow = e->flow;
@@ -96,6 +106,7 @@ static void place_lanes(struct hdi_emit *e, unsigned align)
 
 // Offsets in `saved`: the strictest alignment first, so that every array of a
 // full group's values begins aligned.
+// Offsets are per work-item: an array of a value begins at items * offset.
 static void place_saved(struct hdi_emit *e, bool some_return_early)
 {
     const struct hdi_flow *flow = e->flow;
@@ -144,6 +155,7 @@ static LLVMValueRef field(struct hdi_emit *e, LLVMTypeRef type, size_t offset)
 }
 
 // Where nothing follows local memory any more.
+// Rounded up as the memory's begin is: there the block ends.
 static LLVMValueRef local_end(struct hdi_emit *e)
 {
     const uint64_t less_one = HDI_FRAME_ALIGNMENT - 1;
@@ -156,6 +168,8 @@ static LLVMValueRef local_end(struct hdi_emit *e)
                         "");
 }
 
+// A required size is a constant, which LLVM unrolls and vectorises by; a launch
+// has no other.
 static void read_frame(struct hdi_emit *e)
 {
     LLVMTypeRef pointer = LLVMPointerTypeInContext(e->llvm->context, 0);
@@ -275,6 +289,10 @@ static LLVMBasicBlockRef append(const struct hdi_emit *e, const char *name)
 
 // Three loops over the groups of the chunk, x innermost. On return the builder
 // stands where a group begins; `loops[0].next` is where it ends.
+//     z: head -> y: head -> x: head -> group ... -> x: next -> x: head
+//        |          |          '--> y: next
+//        |          '--> z: next
+//        '--> leave
 static void begin_groups(struct hdi_emit *e, LLVMBasicBlockRef leave,
                          struct group_loop loops[3])
 {
@@ -455,6 +473,7 @@ static void new_lanes(struct hdi_emit *e, struct hdi_regions *regions)
 
 // Once for as many lanes as there are, whose values then fit registers, and
 // once for what is left.
+// Entries and the queue begin anew for the second code: its blocks are others.
 static bool write_lanes(struct hdi_emit *e, struct hdi_regions *regions,
                         LLVMBasicBlockRef leave)
 {
@@ -562,6 +581,8 @@ static void explain(const struct hdi_emit *e, const struct hdi_regions *regions,
         hdi_text_append(text, e->llvm->notes->data, e->llvm->notes->size);
 }
 
+// On failure the kernel is still there, and the function is half written: the
+// module is given up.
 static hd_status build(struct hdi_emit *e, struct hdi_text *explanation,
                        struct hdi_forms *forms)
 {
@@ -626,6 +647,7 @@ static bool used_by_code(LLVMValueRef value)
     return false;
 }
 
+// The kernel goes first, as it uses the functions and variables that go then.
 hd_status hdi_workgroup_build(struct hdi_llvm *llvm, LLVMModuleRef module,
                               struct hdi_flow *flow,
                               struct hdi_build_kernel *about,

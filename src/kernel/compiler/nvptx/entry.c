@@ -1,3 +1,11 @@
+// Where an entry finds things (backend/device_launch.h):
+//
+//               record                     arguments           local memory
+//     hdk_NAME  parameter                  behind the record   from the start
+//     hdt_NAME  shared, [tid.y]            record->args        record->local
+//
+// A tile's block has several of these at once, one per row of its threads, so a
+// record is found by tid.y.
 #include "kernel/compiler/nvptx/entry.h"
 
 #include <stddef.h>
@@ -60,6 +68,8 @@ static LLVMValueRef at(struct hdi_entry_writer *w, LLVMValueRef base,
     return LLVMBuildInBoundsGEP2(w->builder, w->i8, base, &index, 1, "");
 }
 
+// `most`: what the place itself is aligned to; more must not be promised.
+// [bytes]
 static LLVMValueRef load(struct hdi_entry_writer *w, LLVMTypeRef type,
                          LLVMValueRef from, unsigned most)
 {
@@ -262,6 +272,8 @@ static bool uses(LLVMValueRef function, LLVMValueRef variable)
     return false;
 }
 
+// Variables lie from the start of the launch's local memory on, arguments that
+// are local behind them. Both entries of a kernel get the same places.
 static hd_status place_local(struct hdi_entry_writer *w, LLVMValueRef function,
                              LLVMValueRef local, struct hdi_map *places,
                              struct hdi_build_kernel *about,
@@ -288,6 +300,8 @@ static hd_status place_local(struct hdi_entry_writer *w, LLVMValueRef function,
 }
 
 // What a call that asks about the launch gives; NULL: it is another one.
+// hdu_word and hdu_long ask for the record's word at an offset; hdu_in_tile is
+// a constant, so what is for the other kind of entry goes.
 static LLVMValueRef answer(struct hdi_entry_writer *w, LLVMValueRef record,
                            LLVMValueRef call, bool tile)
 {
@@ -323,6 +337,8 @@ static void answer_calls(struct hdi_entry_writer *w, LLVMValueRef function,
         }
 }
 
+// Passes have removed the record that hdi_entry_write() computed, if nothing
+// used it: it is computed again, first of all.
 hd_status hdi_entry_lower(struct hdi_entry_writer *w, LLVMValueRef function,
                           struct hdi_build_kernel *about, bool tile,
                           struct hd_error *error)

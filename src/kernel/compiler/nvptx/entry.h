@@ -6,6 +6,8 @@
 #include "kernel/compiler/ir/llvm.h"
 
 // What is written while functions are.
+// Begin, write all entries, inline, lower all entries, end. `global` and
+// `shared` are pointer types of those address spaces.
 struct hdi_entry_writer {
     const struct hdi_llvm *llvm;
     LLVMModuleRef module;
@@ -20,6 +22,7 @@ void hdi_entry_end(struct hdi_entry_writer *writer);
 
 // Write hdk_NAME or, with `tile`, hdt_NAME: it unpacks the arguments and calls
 // the kernel.
+// NULL: no memory.
 LLVMValueRef hdi_entry_write(struct hdi_entry_writer *writer,
                              LLVMValueRef kernel,
                              const struct hdi_build_kernel *about, bool tile);

@@ -1,3 +1,9 @@
+//     program -> atomics, printf -> spaces (as text) -> entries -> inline
+//             -> answers of entries -> clone, O3, PTX  (hdk_*)
+//                                   -> clone, O3, PTX  (hdt_*)
+//
+// Each step may call builtins that the next link brings in, hence the many
+// calls of hdi_device_link().
 #include "kernel/compiler/nvptx/nvptx.h"
 
 #include <llvm-c/Comdat.h>
@@ -49,6 +55,7 @@ static hd_status link_builtins(struct hdi_llvm *llvm, LLVMModuleRef module,
     return hdi_device_link(llvm, module, error);
 }
 
+// All work-groups would have to be on the GPU at the same time.
 static hd_status refuse_grid(const struct hdi_llvm *llvm, LLVMModuleRef module,
                              struct hd_error *error)
 {
@@ -99,6 +106,8 @@ static bool is_primitive(const char *name)
 }
 
 // Kernels are functions like others, all of which go into their callers.
+// No function is left for PTX to call but those that are entries: calls cost
+// registers there, and local memory could not be placed per kernel.
 static void make_plain(LLVMModuleRef module)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
@@ -129,6 +138,8 @@ static LLVMValueRef fence_for(const struct fences *f, LLVMAtomicOrdering order)
     return order == LLVMAtomicOrderingSequentiallyConsistent ? f->all : f->some;
 }
 
+// The fence is a call of a builtin in assembly: `some` for acquire and release,
+// `all` for sequential consistency.
 static void put_fence(const struct fences *f, LLVMAtomicOrdering order,
                       LLVMValueRef before)
 {
@@ -176,6 +187,8 @@ static bool is_relaxed(LLVMValueRef function)
     return false;
 }
 
+// Release: a fence before; acquire: one behind; as compilers do for processors
+// that have no ordered accesses.
 static void relax(const struct fences *f, LLVMValueRef i, bool relaxed)
 {
     bool exchange = LLVMIsAAtomicCmpXchgInst(i) != NULL;
@@ -209,6 +222,8 @@ static bool is_atomic(LLVMValueRef i)
             LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic);
 }
 
+// Looked at per function, since the functions of OpenCL C 1.x are told by name:
+// must be done before they are inlined.
 static void relax_all(LLVMModuleRef module, const struct fences *fences)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
@@ -290,6 +305,8 @@ static hd_status lower_print(struct hdi_llvm *llvm, LLVMModuleRef module,
 
 // Variables of the program that a kernel may write. There is one of each for
 // all kernels, and tiles are linked from a module of their own.
+// Two modules would each have its own copy, and kernels that run in both would
+// not see each other's writes.
 static bool has_variables(LLVMModuleRef module)
 {
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g;
@@ -334,6 +351,7 @@ static uint32_t count_barriers(LLVMValueRef kernel)
     return count;
 }
 
+// The functions of one kernel, in the program's module.
 struct made {
     LLVMValueRef entry, tile; // tile: NULL, it has none
 };
@@ -344,6 +362,8 @@ static hd_status fail_memory(const struct hdi_llvm *llvm,
     return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
 }
 
+// The record and the arguments are one parameter of the GPU's kernel, of which
+// the driver takes HDI_DEVICE_MAX bytes.
 static hd_status write_entries(struct hdi_entry_writer *w,
                                struct hdi_build_kernel *kernels, uint32_t count,
                                bool tiles, struct made *made,
@@ -368,6 +388,8 @@ static hd_status write_entries(struct hdi_entry_writer *w,
     return HD_OK;
 }
 
+// After all is inlined: only then it is known which local variables a kernel
+// uses.
 static hd_status lower_entries(struct hdi_entry_writer *w,
                                struct hdi_build_kernel *kernels, uint32_t count,
                                const struct made *made, struct hd_error *error)
@@ -431,6 +453,8 @@ static void drop_wild_casts(LLVMModuleRef module)
                 }
 }
 
+// The clone is optimised and given up, so both parts begin with the same
+// program.
 static hd_status emit(struct hdi_llvm *llvm, LLVMModuleRef program,
                       const char *prefix, const char *other,
                       struct hdi_text *image, struct hd_error *error)
@@ -462,6 +486,7 @@ static hd_status emit(struct hdi_llvm *llvm, LLVMModuleRef program,
     return image->failed ? fail_memory(llvm, error) : HD_OK;
 }
 
+// The entries of a failed build stay in the module, which is destroyed.
 static hd_status build(struct hdi_llvm *llvm, LLVMModuleRef module,
                        struct hdi_build_kernel *kernels, uint32_t count,
                        struct made *made, struct hdi_text *image,

@@ -26,6 +26,7 @@ static const char *skip_quotes(const char *at)
     return end ? end + 1 : at + strlen(at);
 }
 
+// Outside quotes alone: names and strings may hold anything.
 static void replace_words(const char *at, struct hdi_text *to)
 {
     const size_t count = sizeof(words) / sizeof(words[0]);
@@ -81,6 +82,8 @@ static const char *find_to(const char *at)
 }
 
 // A cast between what has become one address space is an address 0 bytes on.
+// LLVM refuses a cast to the same space; `inner` is a copy because it ends
+// where the operand does.
 static void replace_casts(const char *at, struct hdi_text *to)
 {
     static const char cast[] = "addrspacecast ";

@@ -26,6 +26,7 @@ static void plain_name(const char *mangled, char *plain, size_t size)
     plain[length] = '\0';
 }
 
+// As clang says it: file, line, error; as much of that as is known.
 static hd_status fail_at(const struct hdi_llvm *llvm, LLVMValueRef instruction,
                          struct hd_error *error, const char *what,
                          const char *mangled, const char *advice)
@@ -127,6 +128,8 @@ enum visit {
 };
 
 // Depth-first over calls; a call of a function that is still open is recursion.
+// The call that closes the circle; NULL: none. Depth is that of calls, as each
+// function is entered once.
 static LLVMValueRef find_recursion(struct hdi_map *seen, LLVMValueRef function)
 {
     hdi_map_set_index(seen, function, VISIT_OPEN);

@@ -17,6 +17,7 @@ static LLVMTypeRef whole(struct hdi_llvm *llvm, LLVMTypeRef type)
                : NULL;
 }
 
+// The first element is the lowest bits, as both architectures store it.
 static void narrow_load(struct hdi_llvm *llvm, LLVMBuilderRef builder,
                         LLVMValueRef load)
 {
@@ -73,6 +74,7 @@ static bool is_poison(LLVMValueRef vector, unsigned i)
 
 // One element as an integer. Of what is chosen between vectors, any may have no
 // value.
+// 0 for one that has no value: an OR with poison would make all of it poison.
 static LLVMValueRef element_of(LLVMBuilderRef builder, LLVMValueRef vector,
                                unsigned i, LLVMTypeRef integer)
 {

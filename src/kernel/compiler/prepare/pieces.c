@@ -4,6 +4,7 @@
 
 #include "kernel/compiler/check/probe.h"
 
+// Larger structures are left to a copy of bytes.
 enum {
     MAX_PIECES = 16, // of a structure
     MAX_SIZE = 8     // of a piece [bytes]
@@ -47,6 +48,8 @@ static LLVMValueRef piece(const struct hdi_llvm *llvm, LLVMBuilderRef builder,
                                  pointer, &at, 1, "");
 }
 
+// All loads before all stores, since the two may overlap as one and the same
+// structure.
 static void copy_pieces(const struct hdi_llvm *llvm, LLVMBuilderRef builder,
                         LLVMValueRef copy)
 {

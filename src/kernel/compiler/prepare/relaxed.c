@@ -19,6 +19,8 @@ static bool is_of_floats(const char *end)
 }
 
 // Functions that do what others do, less exactly.
+// One kind of replacement: a function `name` of floats becomes `prefix` + name,
+// where the library has that.
 struct shorter {
     const char *prefix; // of their names
     const char *const *functions;
@@ -77,6 +79,8 @@ static LLVMValueRef declare(LLVMModuleRef module, LLVMValueRef like,
     return function;
 }
 
+// The called function is the last operand of a call. Others than calls of it,
+// such as its address, are left alone.
 static void shorten(const struct shorter *s, LLVMModuleRef module,
                     LLVMValueRef function)
 {

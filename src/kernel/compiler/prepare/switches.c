@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+// All cases are computed where one was: past that the branch is cheaper.
 enum {
     MAX_CASES = 16,       // of a switch that becomes selects
     MAX_INSTRUCTIONS = 16 // of all its cases
@@ -9,6 +10,13 @@ enum {
 
 // A switch, whose operands are its condition, the default, and pairs of a
 // number and a block.
+// A case may be the join itself: it computes nothing.
+//
+//           from
+//         /  |   \          is[i]: the condition is numbers[i]
+//     b[0] b[1] b[2]        value = is[2] ? v2 : is[1] ? v1 : v0
+//         \  |   /
+//           join
 struct cases {
     LLVMValueRef end; // the switch
     LLVMBasicBlockRef from, join;
@@ -105,6 +113,8 @@ static LLVMBasicBlockRef end_of(LLVMBasicBlockRef block, unsigned *left)
                : NULL;
 }
 
+// Twice over the cases: the first look only finds the join, so `left` begins
+// anew. False: nothing has been changed.
 static bool find(LLVMValueRef end, struct cases *c)
 {
     unsigned pairs = (unsigned)LLVMGetNumOperands(end) / 2 - 1;
@@ -179,6 +189,8 @@ static void replace_phi(LLVMBuilderRef b, LLVMValueRef phi,
     LLVMInstructionEraseFromParent(phi);
 }
 
+// What the cases compute moves before the switch, in their order; blocks are
+// deleted last, each once, though several numbers may lead to one.
 static void flatten(LLVMBuilderRef b, const struct cases *c)
 {
     LLVMValueRef is[MAX_CASES + 1];

@@ -11,6 +11,7 @@
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
+// Lives for one walk over a module.
 struct total {
     struct hdi_llvm *llvm;
     LLVMModuleRef module;
@@ -44,6 +45,7 @@ static bool is_size(LLVMValueRef value)
 }
 
 // A constant of which no element is 0, or -1 where that matters, or a size.
+// Sizes are never 0; as signed numbers they might be -1 after a cut.
 static bool is_sound(LLVMValueRef divisor, bool may_be_signed)
 {
     if (!may_be_signed && is_size(divisor))
@@ -123,6 +125,7 @@ static void mark(struct total *t, LLVMValueRef x)
     LLVMBuildCall2(b, function_type, function, arguments, 2, "");
 }
 
+// A checked kernel tells of it first: afterwards nothing is wrong any more.
 static void make_total(struct total *t, LLVMValueRef x)
 {
     LLVMBuilderRef b = t->builder;

@@ -113,6 +113,7 @@ static bool has_product(LLVMValueRef value)
 
 // `value`, which is an id in an int with constants added to it and multiplied
 // with it, in 64 bits; NULL: it is something else.
+// Allowed where no step wraps (nsw): then 64 bits give the same number.
 static LLVMValueRef widened(LLVMBuilderRef builder, LLVMValueRef value,
                             LLVMTypeRef wide)
 {

@@ -103,6 +103,7 @@ static bool begins(const char *text, const char *with)
 }
 
 // "+avx2" among "+avx,+avx2"; the last word on it counts.
+// As in LLVM's lists: a + or a - before each, commas between.
 static bool has(const char *features, const char *name)
 {
     size_t length = strlen(name);
@@ -134,6 +135,8 @@ static struct hdi_target of_features(const char *triple, const char *features)
     return wide;
 }
 
+// By name where the processor was measured, but for no more than its features
+// say; else by features alone.
 struct hdi_target hdi_target_find(const char *triple, const char *cpu,
                                   const char *features)
 {

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 
+// A child that is not wanted any more lives at most so much longer.
 enum {
     LOOK_TIME = 20 // between two looks at whether to end the child [ms]
 };
@@ -46,6 +47,7 @@ int hdi_memory_file(const char *name, const void *data, size_t size)
     return file;
 }
 
+// By pread(), since the child shares the position with us.
 hd_status hdi_memory_file_read(int file, struct hdi_text *text)
 {
     char block[16384];
@@ -64,6 +66,8 @@ hd_status hdi_memory_file_read(int file, struct hdi_text *text)
     }
 }
 
+// posix_spawn() and not fork(): the parent may have many threads and much
+// memory. dup2() in the child clears close-on-exec of the copies alone.
 static hd_status spawn(const struct hdi_child *child, const int standard[3],
                        pid_t *pid, struct hd_error *error)
 {
@@ -105,6 +109,8 @@ static uint64_t now(void)
 }
 
 // HD_OK when the child has ended; else why it is to be killed.
+// A child that nobody may end is waited for without looks. Without pidfds (an
+// old kernel) it cannot be ended, which only costs time.
 static hd_status watch(pid_t pid, const struct hdi_child *child)
 {
     bool watched = child->cancel || child->time_limit;
@@ -126,6 +132,7 @@ static hd_status watch(pid_t pid, const struct hdi_child *child)
 }
 
 // Wait for the child; one that is not wanted any more is killed before.
+// Also a child that was killed is waited for: else a zombie is left.
 static hd_status await(pid_t pid, const struct hdi_child *child, int *status,
                        struct hd_error *error)
 {
@@ -145,6 +152,7 @@ static hd_status await(pid_t pid, const struct hdi_child *child, int *status,
                : hdi_fail(error, HD_ECANCELED, "the build was cancelled");
 }
 
+// What came out of a child that failed is read as well: it says why.
 hd_status hdi_child_run(const struct hdi_child *child, struct hdi_text *output,
                         struct hdi_text *messages, int *exit_code,
                         struct hd_error *error)

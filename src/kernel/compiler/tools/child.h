@@ -18,8 +18,10 @@ enum {
 
 // A memory file holding `size` bytes of `data`, close-on-exec, its number above
 // those the child uses; -1 on failure.
+// The caller closes it.
 int hdi_memory_file(const char *name, const void *data, size_t size);
 
+// Read during hdi_child_run() only; files stay the caller's.
 struct hdi_child {
     const char *const *arguments; // the first is the absolute path
     const void *input;            // on standard input

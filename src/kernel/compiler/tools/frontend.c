@@ -9,6 +9,7 @@
 #include "kernel/opencl.h"
 #include "tools.h"
 
+// So that arguments fit an array; more are an error.
 enum {
     MAX_OPTIONS = 256 // of the user
 };
@@ -73,6 +74,9 @@ static bool is_default_version_needed(const struct hdi_part *part)
     return true;
 }
 
+// What clang says is the error when it fails, and goes to `log` in any case:
+// warnings are wanted too. Options that mean something to Heddle alone, or
+// nothing, are not passed on.
 static hd_status run(const struct hdi_part *part, const atomic_bool *cancel,
                      const char *beside, int dependency_file,
                      struct hdi_text *text, struct hdi_text *bitcode,
@@ -129,6 +133,8 @@ static hd_status run(const struct hdi_part *part, const atomic_bool *cancel,
     return status;
 }
 
+// Includes with quotes are looked for beside the file, though clang reads it
+// from a pipe: hence -iquote, with the folder of its path.
 hd_status hdi_frontend_run(const struct hdi_part *part,
                            const atomic_bool *cancel, struct hdi_text *bitcode,
                            struct hdi_text *dependencies, struct hdi_text *log,

@@ -14,6 +14,7 @@ static const char *const arguments[] = {
 
 // The format that System V and GNU share (ar(5)): a line for each member, whose
 // data begin at even offsets.
+// All members have one name: --whole-archive takes each of them all the same.
 void hdi_linker_add(struct hdi_text *archive, const void *object, size_t size)
 {
     if (archive->size == 0)
@@ -25,6 +26,7 @@ void hdi_linker_add(struct hdi_text *archive, const void *object, size_t size)
         hdi_text_append(archive, "\n", 1);
 }
 
+// Is not cancelled: it is short beside the compilation.
 hd_status hdi_linker_run(const struct hdi_text *archive, struct hdi_text *image,
                          struct hd_error *error)
 {

@@ -10,6 +10,7 @@
 static const char function[] = "void f(void) {}\n";
 static const char attribute[] = "\"target-features\"=\"";
 
+// The name becomes a word of a command line: no blanks, no slashes.
 static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
                               "WXYZ0123456789-._+";
 
@@ -30,6 +31,8 @@ static bool read_features(const char *code, struct hdi_text *features)
     return features->size > 0;
 }
 
+// An empty C function is compiled for that processor, and its attributes are
+// read: so what is known of a processor is what this clang knows.
 hd_status hdi_march_features(const struct hdi_source *source,
                              struct hdi_text *features, struct hd_error *error)
 {

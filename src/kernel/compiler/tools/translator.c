@@ -1,3 +1,7 @@
+//     SPIR-V -> llvm-spirv -> verify -> builtins' types -> lines -> bitcode
+//
+// The module is a stranger's: the translator may refuse it, die of it, run for
+// ever or make of it what is no valid program. Each has its own error.
 #include "kernel/compiler/tools/translator.h"
 
 #include <llvm-c/Analysis.h>
@@ -13,6 +17,7 @@
 #include "kernel/compiler/prepare/builtins.h"
 #include "kernel/compiler/prepare/prepare.h"
 
+// A damaged module may keep it going for ever.
 enum {
     MAX_TIME = 60 // [s]
 };
@@ -68,6 +73,7 @@ static hd_status run(const struct hdi_source *source,
 
 // The type a builtin has here, NULL: `name` is none. Images and samplers are
 // pointers for the translator, until LLVM 16.
+// Types live in the context, so the library they are read from may go.
 static LLVMTypeRef builtin_type(LLVMContextRef context, const char *name)
 {
     struct hdi_builtins part;
@@ -127,6 +133,8 @@ static bool pass_on(LLVMBuilderRef builder, LLVMValueRef from, LLVMTypeRef type,
 
 // Make `function`, the declaration of a builtin with other types, one that
 // calls the builtin.
+// The declaration gets a body and loses its name to the real builtin; inlining
+// removes it later. False: types that cannot be converted, or no memory.
 static bool adapt(LLVMModuleRef module, LLVMBuilderRef builder,
                   LLVMValueRef function, LLVMTypeRef type)
 {
@@ -228,6 +236,7 @@ static void describe_kernels(LLVMModuleRef module, const char *path)
                 LLVMDebugMetadataVersion(), false)));
 }
 
+// Verified before anything is done with it: most of LLVM trusts its input.
 static hd_status improve(LLVMContextRef context, const struct hdi_text *from,
                          const char *path, struct hdi_text *bitcode,
                          struct hd_error *error)

@@ -1,3 +1,11 @@
+// One access per load, store and call, in the order of the blocks; one scope
+// per block that has any; conditions lie one scope after the other.
+//
+//     access --> scope --> conditions --> nodes
+//        \________ at ______________________^
+//
+// Invariant: conditions may be left out, which makes the footprint larger;
+// `exact` of the scope is false then. None may be there that does not hold.
 #include "kernel/compiler/touch/footprint.h"
 
 #include <stdlib.h>
@@ -7,11 +15,13 @@
 #include "kernel/compiler/touch/nodes.h"
 
 enum {
+    // More of them are taken for several roots: the access is lost then.
     MAX_ROOTS = 64 // pointers that are looked through for one
 };
 
 // Roots -----------------------------------------------------------------------
 
+// `seen` keeps phi nodes of loops from being followed for ever.
 struct roots {
     LLVMValueRef seen[MAX_ROOTS];
     unsigned count;
@@ -19,6 +29,8 @@ struct roots {
     bool several;
 };
 
+// Null and undefined pointers are no roots: an access there is an error of the
+// program, and promises nothing.
 static void find_roots(struct roots *r, LLVMValueRef pointer)
 {
     while (LLVMIsAGetElementPtrInst(pointer) || LLVMIsABitCastInst(pointer) ||
@@ -61,6 +73,10 @@ static void add_condition(struct hdi_nodes *f,
 }
 
 // A comparison that has come out as `wanted`. False: it cannot be said.
+// Relations are few, so each predicate becomes one of them with its operands in
+// place or swapped; what did not hold becomes the opposite of it.
+//
+//     a > b   holds: b < a     does not: a <= b
 static bool compare(struct hdi_nodes *f, LLVMValueRef icmp, bool wanted,
                     uint32_t loop, bool again)
 {
@@ -102,6 +118,9 @@ static bool compare(struct hdi_nodes *f, LLVMValueRef icmp, bool wanted,
 }
 
 // False: some of it cannot be said.
+// Parts of a conjunction that can be said are, even where others cannot: both
+// are asked in any case. A disjunction that holds says nothing about its parts,
+// so only a negated one is looked into.
 static bool state(struct hdi_nodes *f, LLVMValueRef condition, bool wanted,
                   uint32_t loop, bool again, unsigned depth)
 {
@@ -140,6 +159,8 @@ static bool dominates(const struct hdi_nodes *f, size_t a, size_t b)
     return hdi_bit(hdi_dominators_of(&f->nest.dominators, b), a);
 }
 
+// Dominance with all edges turned round: every way from `b` to an end of the
+// kernel comes by `a`.
 static bool comes_after(const struct hdi_nodes *f, size_t a, size_t b)
 {
     return hdi_bit(hdi_dominators_of(&f->after, b), a);
@@ -160,6 +181,8 @@ static bool holds_in_all_turns(const struct hdi_nodes *f, size_t head,
 
 // The inmost loop around both, if it is left where `from` goes another way than
 // to `to`, and each turn comes there.
+// Then the condition has held in all turns before as well as in this one, which
+// bounds how many turns there were.
 static uint32_t loop_of_condition(struct hdi_nodes *f, size_t from, size_t to)
 {
     const struct hdi_block *block = &f->flow.blocks[from];
@@ -217,6 +240,8 @@ static bool look_at_loop(const struct hdi_nodes *f, size_t head, size_t *latch,
 
 // Of the loops around a block: when they go round again. False: not all can be
 // said.
+// What decides whether the loop goes round again held in all turns but the
+// latest, hence `again`: it is about the values of then.
 static bool state_loops(struct hdi_nodes *f, size_t block)
 {
     bool exact = true;
@@ -238,6 +263,8 @@ static bool state_loops(struct hdi_nodes *f, size_t block)
 
 // The last block on all ways to another: of those, the one with the most of
 // them itself.
+// For each that dominates the block all blocks are looked at: of long kernels
+// this is what footprints cost.
 static size_t last_before(const struct hdi_nodes *f, size_t block)
 {
     for (size_t d = 0; d < f->flow.block_count; d++) {
@@ -251,6 +278,9 @@ static size_t last_before(const struct hdi_nodes *f, size_t block)
 }
 
 // What holds on all ways to a block. False: not all can be said.
+// A block that dominates this one and is not on every way from the block before
+// it was chosen by a branch there: that branch went to it. Where several edges
+// lead to it, the branch says nothing.
 static bool state_ways(struct hdi_nodes *f, size_t block)
 {
     bool exact = true;
@@ -320,6 +350,8 @@ static bool is_texels(const struct hdi_nodes *f, LLVMValueRef root)
 }
 
 // `size` 0: not known.
+// A root that is neither an argument nor the kernel's own memory, as a pointer
+// that was loaded from memory, may point anywhere: `lost`.
 static void add_access(struct hdi_nodes *f, LLVMValueRef x,
                        LLVMValueRef pointer, uint64_t size, uint32_t writes)
 {
@@ -363,6 +395,8 @@ static uint64_t size_of(const struct hdi_nodes *f, LLVMTypeRef type)
     return LLVMStoreSizeOfType(f->llvm->layout, type);
 }
 
+// Any pointer given to a function that is not known may be read and written
+// anywhere in its buffer. Those that touch nothing are named first.
 static void look_at_call(struct hdi_nodes *f, LLVMValueRef call)
 {
     LLVMValueRef callee = LLVMGetCalledValue(call);
@@ -412,6 +446,7 @@ static void look_at(struct hdi_nodes *f, LLVMValueRef x)
 
 // The whole -------------------------------------------------------------------
 
+// Blocks without a successor get an edge to the outside, from which all begin.
 static bool find_after(struct hdi_nodes *f)
 {
     const struct hdi_flow *flow = &f->flow;
@@ -452,6 +487,8 @@ static bool find(struct hdi_nodes *f, LLVMValueRef kernel)
     return !f->failed && !f->nodes.failed && !f->loops.failed;
 }
 
+// Too much and lost are no errors: the kernel is compiled, and each launch is
+// said to touch all of its buffers.
 hd_status hdi_footprint_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                              struct hdi_build_kernel *about,
                              struct hd_error *error)

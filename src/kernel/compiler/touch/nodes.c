@@ -1,3 +1,5 @@
+// Most functions go on after a failure with node 0: callers look at `failed`
+// and `too_much` once, at the end.
 #include "kernel/compiler/touch/nodes.h"
 
 #include <stdlib.h>
@@ -6,6 +8,7 @@
 #include "kernel/compiler/ir/low.h"
 
 enum {
+    // What is deeper may be anything; without a limit the stack would run out.
     MAX_DEPTH = 200 // of one value
 };
 
@@ -126,6 +129,8 @@ size_t hdi_nodes_block(const struct hdi_nodes *f, LLVMValueRef instruction)
 }
 
 // Is it the same in all turns of the loop at hand?
+// Loads are not: something may be stored between two turns. At depth 0 it is
+// not known, which counts as no.
 static bool is_invariant(const struct hdi_nodes *f, LLVMValueRef value,
                          unsigned depth)
 {
@@ -144,6 +149,7 @@ static bool is_invariant(const struct hdi_nodes *f, LLVMValueRef value,
     return true;
 }
 
+// Numbers are given as loops are met: those that no node needs have none.
 uint32_t hdi_nodes_loop(struct hdi_nodes *f, LLVMBasicBlockRef head)
 {
     size_t known = hdi_map_index(&f->loops, head);
@@ -171,6 +177,11 @@ static unsigned low_bits(LLVMValueRef phi, LLVMValueRef left)
 
 // What grows by the same in each turn, or grows, or shrinks. `next` is what it
 // is in the turn after.
+// `phi` is a + turn * b then. Of a product or shift only the direction is kept
+// (GROWS, SHRINKS): its exact value is a power, which launches cannot sum up.
+//
+// The sum may be written either way round (a + phi), with the phi or with its
+// lower bits (low_bits()).
 static uint32_t build_turn(struct hdi_nodes *f, LLVMValueRef phi,
                            LLVMValueRef start, LLVMValueRef next, unsigned bits)
 {
@@ -236,6 +247,9 @@ static uint32_t build_turn(struct hdi_nodes *f, LLVMValueRef phi,
     return any(f, bits);
 }
 
+// In the head of a loop it changes by turns; elsewhere it is one of its values,
+// whichever. Several entries to a loop, or ways round it, with different values
+// are too much.
 static uint32_t build_phi(struct hdi_nodes *f, LLVMValueRef phi, unsigned bits)
 {
     unsigned count = LLVMCountIncoming(phi);
@@ -267,6 +281,8 @@ static uint32_t build_phi(struct hdi_nodes *f, LLVMValueRef phi, unsigned bits)
 }
 
 // Bytes from what the first operand points to.
+// Indices are signed and of any width; what is shorter than an address is
+// extended as a signed number, as LLVM does it.
 static uint32_t build_gep(struct hdi_nodes *f, LLVMValueRef gep)
 {
     LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
@@ -303,6 +319,10 @@ static uint32_t build_gep(struct hdi_nodes *f, LLVMValueRef gep)
     return sum;
 }
 
+// Shifts up and down again, as ints in 64 bits leave them, are an extension of
+// the lower bits. A mask is left as it is: launches understand AND. `a` is
+// built before `b`, so that numbers do not depend on the order in which C
+// evaluates arguments.
 static uint32_t build_binary(struct hdi_nodes *f, LLVMValueRef x, unsigned bits)
 {
     static const struct {
@@ -337,6 +357,7 @@ static uint32_t build_binary(struct hdi_nodes *f, LLVMValueRef x, unsigned bits)
     return any(f, bits);
 }
 
+// A pointer argument is 0: nodes of addresses count bytes from there.
 static uint32_t build_new(struct hdi_nodes *f, LLVMValueRef value,
                           unsigned bits)
 {

@@ -13,6 +13,12 @@ enum {
 
 #define HDI_NO_NODE UINT32_MAX
 
+// The work in progress. `flow`, `nest` and `after` are of the kernel as it is
+// and found once; the tables of `found` grow and keep what they have, `*_room`
+// being how many elements each has room for.
+//
+// Invariant: a node's operands have lower numbers, so a launch evaluates them
+// in one pass from the first to the last.
 struct hdi_nodes {
     const struct hdi_llvm *llvm;
     struct hdi_flow flow;
@@ -24,6 +30,7 @@ struct hdi_nodes {
     struct hdi_map loops; // block that heads a loop: its number
     uint32_t *scopes;     // per block: its scope, or HDI_NO_NODE
     size_t node_room, condition_room, scope_room, access_room;
+    // Of hdi_nodes_build() in itself.
     unsigned depth;
     bool failed;         // out of memory
     bool too_much, lost; // lost: something is touched, who knows where
@@ -31,9 +38,12 @@ struct hdi_nodes {
 
 // The node of a value; the first, with `failed` or `too_much` set, when there
 // is no room for it.
+// A value that is not understood becomes HDI_FOOTPRINT_ANY: larger, not wrong.
 uint32_t hdi_nodes_build(struct hdi_nodes *nodes, LLVMValueRef value);
 
 // Room for one more element; NULL: no memory, or too many.
+// `*has` is the room so far, `most` the limit. The table may move; when there
+// is no room it stays as it is, and `failed` or `too_much` says why.
 void *hdi_nodes_room(struct hdi_nodes *nodes, void *table, uint32_t count,
                      size_t most, size_t *has, size_t size);
 

@@ -82,6 +82,8 @@ static bool find_ids(LLVMValueRef kernel, bool asks[AXES])
 
 // Costs -----------------------------------------------------------------------
 
+// What is the same for all lanes, or neighbours', is one access; a few elements
+// apart, some; else one for each lane.
 static uint32_t cost_of(const struct hdi_value_steps *f, LLVMValueRef access,
                         unsigned d)
 {
@@ -152,6 +154,7 @@ static bool add_costs(const struct hdi_value_steps *f, uint32_t cost[AXES])
 
 // Work-items along an axis that a chunk of lanes can take; groups of a size
 // that is open take as many.
+// Of a flat kernel the whole range counts, whatever groups are.
 static uint32_t lanes_along(const struct hdi_lane_axis *axis,
                             const struct hdi_build_kernel *about, unsigned d)
 {
@@ -159,6 +162,8 @@ static uint32_t lanes_along(const struct hdi_lane_axis *axis,
     return row == 0 || row > axis->lanes ? axis->lanes : row;
 }
 
+// Cost per work-item: by as many lanes as there are along the axis. Compared by
+// products, to stay with whole numbers.
 static void choose(struct hdi_lane_axis *axis,
                    const struct hdi_build_kernel *about,
                    const uint32_t cost[AXES], const bool asks[AXES])
@@ -201,6 +206,8 @@ hd_status hdi_axis_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
 
 // Turning ---------------------------------------------------------------------
 
+// 0 and `axis` change places: d becomes axis - d. Turning twice is turning
+// back.
 void hdi_axis_turn(LLVMModuleRef module, unsigned axis)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
@@ -265,6 +272,7 @@ static void exchange(const struct writer *w, LLVMValueRef frame,
     LLVMBuildStore(w->builder, kept, other);
 }
 
+// A copy on the stack: the frame is the caller's, and read-only.
 static LLVMValueRef turned_frame(const struct writer *w, LLVMValueRef frame,
                                  unsigned axis)
 {

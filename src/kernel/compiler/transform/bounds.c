@@ -5,6 +5,7 @@
 #include "kernel/compiler/ir/low.h"
 #include "kernel/image.h"
 
+// Bounds are computed for each call of the function, so they must be cheap.
 enum {
     MAX_TREE = 16 // instructions that compute a bound
 };
@@ -131,6 +132,7 @@ static LLVMValueRef at_least(struct hdi_bounds *f, LLVMValueRef value,
 }
 
 // One more, but not beyond the largest.
+// A bound beyond all ids stays one: with the sum it would become 0.
 static LLVMValueRef one_more(struct hdi_bounds *f, LLVMValueRef value)
 {
     LLVMValueRef less =
@@ -171,6 +173,10 @@ static bool is_minus_one(LLVMValueRef value)
 }
 
 // State the bounds that `id predicate other` is; false when it is none.
+// What is stated holds for 64-bit ids without a sign; a bound that is negative
+// as a signed number is cut off at 0, below which no id is.
+//
+// Nothing is written when it returns false.
 static bool state_comparison(struct hdi_bounds *f, LLVMIntPredicate predicate,
                              LLVMValueRef id, LLVMValueRef other)
 {
@@ -245,6 +251,8 @@ bool hdi_bounds_is_constant(LLVMValueRef value, uint64_t wanted)
            LLVMConstIntGetZExtValue(value) == wanted;
 }
 
+// A part that became a bound is replaced by `wanted`: for all work-items that
+// are left it is that.
 void hdi_bounds_state(struct hdi_bounds *f, LLVMValueRef condition, bool wanted)
 {
     if (!LLVMIsAInstruction(condition))

@@ -32,6 +32,9 @@ hd_status hdi_cut_check_grid(const struct hdi_llvm *llvm, LLVMValueRef kernel,
     return HD_OK;
 }
 
+//     ... barrier ...   ->   | ... | -> | barrier; br | -> | ... |
+//
+// Goes on behind the barrier, in the block that was split off.
 uint32_t hdi_cut_barriers(const struct hdi_llvm *llvm, LLVMBuilderRef builder,
                           LLVMValueRef kernel)
 {
@@ -60,6 +63,8 @@ uint32_t hdi_cut_barriers(const struct hdi_llvm *llvm, LLVMBuilderRef builder,
 
 // For every block the cuts that can come next on the way from its start; one
 // more bit, after those of the blocks, stands for the return.
+// Backwards over the blocks until nothing changes; sets only grow. At a cut
+// they end: what comes behind it is another region's.
 static void find_next_cuts(const struct hdi_flow *flow, uint64_t *next,
                            size_t words)
 {
@@ -88,6 +93,8 @@ static void find_next_cuts(const struct hdi_flow *flow, uint64_t *next,
 }
 
 // Does this branch decide which cut comes next, and does the group agree on it?
+// A branch whose ways lead to the same cuts may stay within the region,
+// whatever work-items do.
 static bool is_group_branch(const struct hdi_flow *flow, size_t index,
                             const uint64_t *next, size_t words)
 {
@@ -147,6 +154,8 @@ static hd_status fail_memory(const struct hdi_llvm *llvm,
     return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile", llvm->path);
 }
 
+// Weighs lanes first, since soft barriers are put in where lanes do not come.
+// Flow and loops are found for this alone: the kernel changes at the end.
 hd_status hdi_cut_soften(struct hdi_llvm *llvm, LLVMModuleRef module,
                          LLVMBuilderRef builder, LLVMValueRef kernel,
                          struct hdi_cuts *cuts, struct hd_error *error)

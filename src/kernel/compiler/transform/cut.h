@@ -9,6 +9,7 @@
 #include "kernel/compiler/worth/suits.h"
 
 // Where a kernel is cut, and what is found out on the way there.
+// Filled in step by step by the passes below. The caller clears `branches`.
 struct hdi_cuts {
     bool flat;           // work-items meet in rows only, so what depends on
                          // y and z is the same for all

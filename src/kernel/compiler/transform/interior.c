@@ -8,6 +8,8 @@
 #include "kernel/compiler/ir/map.h"
 #include "kernel/compiler/transform/bounds.h"
 
+// MAX_INSTRUCTIONS: it doubles the code. Others bound how long it takes to
+// look.
 enum {
     MAX_DEPTH = 12,          // of an expression
     MAX_INSTRUCTIONS = 2500, // of a kernel that is worth writing twice
@@ -30,6 +32,8 @@ struct place {
     struct span span;
 };
 
+// `given` holds copies of what can be computed at the top of the kernel, each
+// once; bounds are computed from these.
 struct finder {
     struct hdi_bounds bounds;
     const char *lower, *upper; // what bounds are stated as
@@ -91,6 +95,8 @@ static unsigned width_of(LLVMValueRef value)
 
 // A given value in 64 bits, none of which a sum of some can leave; NULL: it is
 // none.
+// Below 33 bits, so that sums of some of them cannot wrap in 64: no comparison
+// of bounds needs to look for that.
 static LLVMValueRef given(struct finder *f, LLVMValueRef value, bool is_signed)
 {
     unsigned width = width_of(value);

@@ -31,6 +31,9 @@ static void refuse(const struct hdi_llvm *llvm, LLVMValueRef where,
 }
 
 // Does the group go round this loop together, and does that pay?
+// Innermost loops of arithmetic and plain memory, which the whole group enters
+// and leaves together, with more work than gathers would cost. Why one is not
+// taken is noted where its author can do something about it.
 static bool is_worth_it(const struct hdi_value_steps *items,
                         const struct hdi_nest *nest, size_t head)
 {
@@ -86,6 +89,7 @@ static bool is_worth_it(const struct hdi_value_steps *items,
 
 // A loop that goes past what lies side by side, which the group can go round
 // together whatever it does.
+// Left at its head only: then all have gone round equally often.
 static bool is_strided(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
                        size_t head)
 {
@@ -112,6 +116,7 @@ static bool is_strided(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
 
 // Inserting -------------------------------------------------------------------
 
+// A block on the edge with the barrier alone, as real barriers have.
 static void cut_edge(const struct hdi_llvm *llvm, const struct hdi_flow *flow,
                      LLVMModuleRef module, LLVMBuilderRef builder, size_t from,
                      unsigned successor)
@@ -133,6 +138,8 @@ static void cut_edge(const struct hdi_llvm *llvm, const struct hdi_flow *flow,
     LLVMSetSuccessor(end, successor, block);
 }
 
+// All edges to the head, from outside and back, and all that leave: so each
+// turn of the loop's body is a region.
 static void cut_loop(const struct hdi_llvm *llvm, const struct hdi_nest *nest,
                      LLVMModuleRef module, LLVMBuilderRef builder, size_t head)
 {

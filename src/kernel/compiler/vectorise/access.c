@@ -56,6 +56,7 @@ static LLVMValueRef masked_load(struct hdi_wide *w, LLVMTypeRef vector,
                          4);
 }
 
+// Lanes that are off hold poison afterwards.
 LLVMValueRef hdi_wide_read(struct hdi_wide *w, LLVMTypeRef type,
                            LLVMValueRef pointer, unsigned align)
 {
@@ -120,6 +121,9 @@ static bool has_word_gather(const struct hdi_wide *w, LLVMTypeRef type,
     return size < 4 && align >= size && w->emit->llvm->target.word_gather;
 }
 
+//     word      | b3 b2 b1 b0 |    shifted right by 8 * (address & 3)
+//
+// Words are aligned, so no page is touched that the element is not in.
 static LLVMValueRef gather_from_words(struct hdi_wide *w, LLVMTypeRef type,
                                       LLVMValueRef pointers)
 {
@@ -169,6 +173,7 @@ static bool has_gather(const struct hdi_wide *w, LLVMTypeRef type)
 // An address base[(long)i], where the 32-bit i grows by a constant from lane to
 // lane but may wrap: looked at while running, it is that of neighbours nearly
 // always.
+// Lives while one access is written.
 struct likely {
     LLVMValueRef base, extension, index;
     int64_t reach; // of the index from lane 0 to the last
@@ -214,6 +219,8 @@ bool hdi_wide_is_likely(const struct hdi_wide *w, LLVMValueRef pointer,
 }
 
 // The address of lane 0 if those of the others follow it.
+// `index` is frozen: it decides a branch, also when lane 0 is off and has none.
+// No wrap happens where it is at most the largest number less the reach.
 static LLVMValueRef likely_address(struct hdi_wide *w, LLVMValueRef pointer,
                                    const struct likely *likely,
                                    LLVMValueRef *is_near)
@@ -264,6 +271,11 @@ void hdi_access_begin_way(struct hdi_wide *w, LLVMBasicBlockRef way,
                                  LLVMInstructionGetDebugLoc(access));
 }
 
+//          is_near?
+//         /        \       the caller writes the access in both, and a jump
+//      near        far     to `join` at the end of each
+//         \        /
+//           join
 bool hdi_access_part(struct hdi_wide *w, LLVMValueRef access, uint64_t bytes,
                      LLVMValueRef at, LLVMValueRef is_near,
                      struct hdi_ways *ways)
@@ -368,6 +380,8 @@ static bool is_other(const struct hdi_wide *w, LLVMValueRef access,
 
 // The access to the element behind that of `access`, which may be done at the
 // same time, or NULL.
+// Slots in between do not matter. For a store no load may stand between, since
+// the first half is done where the second stands.
 static LLVMValueRef find_other(const struct hdi_wide *w, LLVMValueRef access)
 {
     const struct hdi_flow *flow = w->emit->flow;
@@ -408,6 +422,7 @@ static LLVMValueRef find_pair(const struct hdi_wide *w, LLVMValueRef access)
     return find_likely(w, pointer, 4, &likely) ? NULL : find_other(w, access);
 }
 
+// From first 0, 1, 2 ... and second 0, 1, 2 ... to pairs 0 0, 1 1, 2 2 ...
 static LLVMValueRef join_halves(struct hdi_wide *w, LLVMValueRef first,
                                 LLVMValueRef second)
 {
@@ -438,6 +453,9 @@ static LLVMValueRef take_half(struct hdi_wide *w, LLVMValueRef pairs,
 // Accesses --------------------------------------------------------------------
 
 // An element of `type` for each lane, NULL: there is no such load.
+// In the order of what it costs: neighbours, most likely neighbours, neighbours
+// backwards, rows, neighbours as it turns out, gathers. Why it is dear is
+// noted.
 static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
                                   LLVMTypeRef type)
 {
@@ -512,6 +530,7 @@ void hdi_widen_load(struct hdi_wide *w, LLVMValueRef load)
 }
 
 // All lanes write to one place: any one of them may have been the last.
+// The highest lane that is on: as if lanes had gone one after the other.
 static void store_last(struct hdi_wide *w, LLVMValueRef store)
 {
     LLVMBuilderRef b = w->emit->builder;
@@ -562,6 +581,8 @@ static void write_elements(struct hdi_wide *w, LLVMValueRef store,
     }
 }
 
+// Where both halves of a pair store, the first only waits (`first_half`), and
+// the second does it for both.
 void hdi_widen_store(struct hdi_wide *w, LLVMValueRef store)
 {
     LLVMValueRef value = LLVMGetOperand(store, 0);

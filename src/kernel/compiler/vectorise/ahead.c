@@ -21,6 +21,7 @@ static int64_t near_step(const struct hdi_wide *w, LLVMValueRef pointer,
 }
 
 // Does a group come to the block more than once?
+// Out of memory counts as repeated: nothing is asked for then.
 static bool is_repeated(const struct hdi_flow *flow, size_t block)
 {
     bool *seen = calloc(flow->block_count, sizeof(*seen));
@@ -50,6 +51,8 @@ static LLVMValueRef times(struct hdi_emit *e, int64_t factor,
                         LLVMConstInt(e->i64, (uint64_t)factor, true), "");
 }
 
+// One request for each line of the cache. An address that is not there does no
+// harm: a request never faults.
 void hdi_ask_ahead(struct hdi_wide *w, LLVMValueRef access, uint64_t size,
                    LLVMValueRef at)
 {

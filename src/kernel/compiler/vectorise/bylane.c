@@ -7,6 +7,8 @@
 // One lane's copy -------------------------------------------------------------
 
 // Returns what it gives, NULL: nothing.
+// The kernel's operands stand for those of the lane while the instruction is
+// written; what they stood for before is put back.
 static LLVMValueRef copy_for(struct hdi_wide *w, LLVMValueRef x,
                              LLVMValueRef lane)
 {
@@ -65,6 +67,8 @@ static bool is_taken_apart(const struct hdi_wide *w, LLVMValueRef x)
     return false;
 }
 
+// All lanes, on or off: only for what does no harm in lanes that are off, or
+// where all are on.
 void hdi_by_lane_pure(struct hdi_wide *w, LLVMValueRef x)
 {
     struct hdi_map stored = {0};
@@ -91,6 +95,8 @@ void hdi_by_lane_pure(struct hdi_wide *w, LLVMValueRef x)
 // Loops over lanes ------------------------------------------------------------
 
 // From the lowest bit of the mask to the highest.
+// A loop at run time, so `write` makes code for one lane whose number is not
+// known.
 void hdi_each_lane(struct hdi_wide *w,
                    void write(struct hdi_wide *wide, LLVMValueRef lane,
                               void *data),
@@ -124,6 +130,7 @@ void hdi_each_lane(struct hdi_wide *w,
     hdi_build_at_end(b, after);
 }
 
+// What copy_one() is told by way of hdi_each_lane().
 struct copying {
     LLVMValueRef instruction, results; // results: alloca of all lanes or NULL
 };
@@ -149,6 +156,8 @@ static void copy_one(struct hdi_wide *w, LLVMValueRef lane, void *data)
             b, one, LLVMBuildInBoundsGEP2(b, type, c->results, &lane, 1, ""));
 }
 
+//     all lanes on? -- yes --> straight code for each
+//                   \- no ---> a loop over those that are on
 void hdi_by_lane(struct hdi_wide *w, LLVMValueRef x, const char *why)
 {
     LLVMBuilderRef b = w->emit->builder;

@@ -54,6 +54,9 @@ static bool is_of_ids(const struct hdi_wide *w, LLVMValueRef value,
     return true;
 }
 
+// Only where ids and what is shared decide, since there the answer is mostly
+// yes; an address that was loaded may be anything. A look must cost less than
+// half of a gather.
 bool hdi_near_pays(const struct hdi_wide *w, LLVMValueRef pointer)
 {
     const struct hdi_llvm *llvm = w->emit->llvm;
@@ -65,6 +68,7 @@ bool hdi_near_pays(const struct hdi_wide *w, LLVMValueRef pointer)
            is_of_ids(w, pointer, 0, &bits) && bits;
 }
 
+// Frozen, since lanes that are off may hold anything, and a branch follows.
 LLVMValueRef hdi_near_ask(struct hdi_wide *w, LLVMValueRef pointer,
                           uint64_t size, LLVMValueRef *at)
 {

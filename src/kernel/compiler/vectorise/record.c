@@ -15,11 +15,17 @@
 
 enum {
     MAX_ELEMENTS = 8, // of a record
+    // Past that most of what is loaded is thrown away, and gathers cost less.
     MAX_EACH = 4,     // of them for one that is needed
     MAX_BETWEEN = 64, // instructions between the first and the last of them
     MAX_LANES = 64
 };
 
+// For instance x, y and w of a float4 per lane: stride 4, used 4, count 3.
+//
+//     memory    x0 y0 z0 w0 x1 y1 z1 w1 x2 y2 z2 w2 x3 ...
+//     loaded    [ vector 0  ][ vector 1  ][ vector 2  ]...   stride of them
+//     apart     x0 x1 x2 x3   y0 y1 y2 y3   w0 w1 w2 w3      per element
 struct record {
     LLVMTypeRef type; // of elements
     uint64_t size;    // of one [bytes]
@@ -72,6 +78,8 @@ static bool are_apart(LLVMValueRef a, LLVMValueRef b)
 }
 
 // The bytes of records that are touched from `offset` on, as bits.
+// Modulo the record, because another lane's record repeats it: accesses that
+// share no bits touch different memory, whatever lanes they are of.
 static uint64_t bytes_at(const struct record *r, int64_t offset, uint64_t size)
 {
     uint64_t whole = r->stride * r->size;
@@ -83,6 +91,8 @@ static uint64_t bytes_at(const struct record *r, int64_t offset, uint64_t size)
     return bits;
 }
 
+// The first access is at 0; `low` and `high` are offsets of the least and the
+// greatest element so far, less than one record apart.
 struct search {
     const struct hdi_wide *wide;
     struct record *record;
@@ -115,6 +125,9 @@ static bool join(struct search *s, LLVMValueRef x, int64_t offset)
 }
 
 // Take in what comes behind the first access. False: no more can be.
+// Loads may pass loads, and what surely touches other memory. Stores are done
+// where the last of them stands, so nothing between may read or write what they
+// write.
 static bool look_at(struct search *s, LLVMValueRef x)
 {
     const struct hdi_wide *w = s->wide;
@@ -208,6 +221,8 @@ static LLVMValueRef shuffle(const struct hdi_wide *w, LLVMValueRef a,
 
 // Of `count` vectors as they lie, one for each of as many elements: every other
 // one of all as long as they can be halved.
+// Halving costs count * log2(count) shuffles of two vectors; odd counts take
+// count * count.
 static void take_apart(const struct hdi_wide *w, LLVMValueRef *all,
                        unsigned count)
 {
@@ -304,6 +319,8 @@ static unsigned alignment(const struct hdi_wide *w, const struct record *r)
 
 // The chunk as it is for vector `v`: which elements are accessed, of `wanted`
 // ones of each record.
+// Element `at` of all is that of lane at / stride, so its mask is that lane's.
+// What the kernel does not access is masked, but for gaps inside loads.
 static struct hdi_wide of_vector(struct hdi_wide *w, const struct record *r,
                                  unsigned v, uint64_t wanted)
 {
@@ -369,6 +386,8 @@ static void read_near(struct hdi_wide *w, const struct record *r,
             bit_cast(w, all[r->elements[i]], LLVMTypeOf(r->accesses[i]));
 }
 
+// Elements of records that the kernel does not store are masked: others may be
+// writing them.
 static void write_near(struct hdi_wide *w, const struct record *r,
                        LLVMValueRef at, const LLVMValueRef *values)
 {
@@ -440,6 +459,8 @@ bool hdi_record_load(struct hdi_wide *w, LLVMValueRef load)
     return true;
 }
 
+// Called for each of the stores: all but the last only note that they wait
+// (first_of_record), and find() comes to the same set each time.
 bool hdi_record_store(struct hdi_wide *w, LLVMValueRef store)
 {
     LLVMValueRef values[MAX_ELEMENTS];

@@ -21,6 +21,8 @@ bool hdi_has_lanes(LLVMTypeRef type)
     }
 }
 
+// An array where no vector can have such elements; its lanes are blended one by
+// one.
 LLVMTypeRef hdi_wide_type(const struct hdi_wide *w, LLVMTypeRef type)
 {
     return hdi_has_lanes(type) ? LLVMVectorType(type, w->lanes)
@@ -32,6 +34,7 @@ LLVMTypeRef hdi_wide_mask_type(const struct hdi_wide *w)
     return LLVMVectorType(w->emit->i1, w->lanes);
 }
 
+// Bit i is lane i.
 LLVMValueRef hdi_wide_bits(struct hdi_wide *w, LLVMValueRef mask)
 {
     return LLVMBuildBitCast(
@@ -123,6 +126,7 @@ LLVMValueRef hdi_wide_spread(struct hdi_wide *w, LLVMValueRef scalar,
                         hdi_wide_iota(w, LLVMTypeOf(scalar), c.step), "");
 }
 
+// Poison for what varies and has no copy.
 LLVMValueRef hdi_wide_value(struct hdi_wide *w, LLVMValueRef value)
 {
     struct hdi_class c = hdi_linear_class(w->linear, value);

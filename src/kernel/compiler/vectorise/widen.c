@@ -16,6 +16,9 @@ static void keep(struct hdi_wide *w, LLVMValueRef value, LLVMValueRef vector)
 // Scalars ---------------------------------------------------------------------
 
 // `or disjoint` may not be one for lane 0 when that is off; a sum always is.
+// NULL: its plain copy is right. An extension that promises no sign would be
+// poison for a lane that is off and negative: with the sign it is the number
+// that the other lanes count from.
 static LLVMValueRef lane_0(struct hdi_wide *w, LLVMValueRef x)
 {
     struct hdi_emit *e = w->emit;
@@ -51,6 +54,8 @@ static void scalar(struct hdi_wide *w, LLVMValueRef x)
 
 // Vectors ---------------------------------------------------------------------
 
+// Promises hold in lanes that are on; in others they make poison, which is
+// masked before it matters.
 static void copy_flags(LLVMValueRef x, LLVMValueRef copy)
 {
     if (!LLVMIsAInstruction(copy))
@@ -82,6 +87,7 @@ static void copy_flags(LLVMValueRef x, LLVMValueRef copy)
     }
 }
 
+// Lanes that are off divide 1 by 1: a division by what they hold may trap.
 static LLVMValueRef binary(struct hdi_wide *w, LLVMValueRef x)
 {
     LLVMBuilderRef b = w->emit->builder;
@@ -214,6 +220,8 @@ static LLVMValueRef vector(struct hdi_wide *w, LLVMValueRef x)
 
 // Slots -----------------------------------------------------------------------
 
+// Lanes that wait elsewhere keep what the slot held: the stored value is
+// blended in under the mask. Where none waits, others' values do not matter.
 static void store_slot(struct hdi_wide *w, LLVMValueRef store, size_t slot)
 {
     struct hdi_emit *e = w->emit;
@@ -280,6 +288,9 @@ static const char *why_by_lane(LLVMValueRef x)
     return "a function without a form for vectors";
 }
 
+// From special to general; each step that takes the instruction ends it. What
+// varies and has no vector form goes lane by lane, under the mask only where it
+// has effects.
 void hdi_widen(struct hdi_wide *w, LLVMValueRef x)
 {
     bool store = LLVMIsAStoreInst(x) != NULL;

@@ -16,6 +16,8 @@
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/vectorise/access.h"
 
+// MAX_LANES: a window has as many vectors as lanes. LEAST_PAGE: the smallest of
+// any processor.
 enum {
     LEAST_PAGE = 4096, // [bytes]
     MAX_LANES = 16,
@@ -139,6 +141,9 @@ bool hdi_window_pays(const struct hdi_wide *w, LLVMValueRef load, uint64_t size)
 
 // Reading ---------------------------------------------------------------------
 
+//     memory   turn 0: element 0 of every lane | turn 1: element 1 ... | ...
+//
+// `numbers` and `first` say for which addresses it was filled; 0, at none.
 struct window {
     uint64_t bytes;       // of one lane's elements
     LLVMTypeRef vector;   // elements of all lanes
@@ -179,6 +184,7 @@ static LLVMValueRef all_of(struct hdi_wide *w, LLVMValueRef condition)
 }
 
 // Whether the window has the elements at `numbers`, `apart` bytes into it.
+// `apart` below 0 is a large number without a sign, so one comparison does.
 static LLVMValueRef has(struct hdi_wide *w, const struct window *window,
                         LLVMValueRef numbers, LLVMValueRef first,
                         LLVMValueRef *apart)
@@ -266,6 +272,9 @@ static LLVMValueRef take(struct hdi_wide *w, const struct window *window,
         LLVMBuildGEP2(b, w->emit->i8, window->memory, &at, 1, ""), "");
 }
 
+//     found? -- yes ----------------------> hit: take a vector ---> join
+//            \- no -> fits? - yes -> fill --^                        ^
+//                           \- no -> far: gather -------------------'
 LLVMValueRef hdi_window_read(struct hdi_wide *w, LLVMValueRef load,
                              LLVMTypeRef type)
 {

@@ -15,6 +15,7 @@ static bool is_shared(const struct hdi_flow *flow, LLVMValueRef pointer)
     return hdi_map_index(&flow->slot_index, pointer) == SIZE_MAX;
 }
 
+// Slots are no memory: they are values on their way.
 static void look_at(const struct hdi_value_steps *items, LLVMValueRef x,
                     bool in_loop, struct hdi_traits *traits)
 {

@@ -9,6 +9,8 @@ static bool is_near(const struct hdi_llvm *llvm, int64_t step)
 }
 
 // Neighbours in y are in one line, those in x are not.
+// Then a short row of work-items, and the rows below it, find their lines still
+// in the cache.
 static bool is_across(const struct hdi_value_steps *affine,
                       LLVMValueRef pointer)
 {

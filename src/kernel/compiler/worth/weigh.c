@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+// Atomic and volatile accesses are done lane by lane.
 unsigned hdi_lanes_weight(LLVMValueRef x)
 {
     bool alone = LLVMIsAAtomicRMWInst(x) || LLVMIsAAtomicCmpXchgInst(x) ||
@@ -24,6 +25,8 @@ struct load {
 
 // Whether each round of the loop at hand waits for the one before: a sum of
 // floats, whose order is kept, in a variable or at one place in memory.
+// Where the order does not matter (reassoc) it is no chain: it may be made
+// several sums.
 static bool is_chain(const struct hdi_value_steps *turns, LLVMValueRef store)
 {
     const struct hdi_flow *flow = turns->flow;

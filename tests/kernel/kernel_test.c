@@ -251,6 +251,26 @@ static void arguments_of_every_kind_arrive(struct try *t)
     hd_program_destroy(p);
 }
 
+// What a pointer points to is known by name, however long that is.
+static void structures_have_a_size(struct try *t)
+{
+#define LONG "a23456789_123456789_123456789_123456789_123456789_12345"
+    struct hd_program *p =
+        try_build(t,
+                  "struct pair { float a; int b[3]; };\n"
+                  "struct " LONG LONG LONG " { char c[5]; };\n"
+                  "__kernel void k(__global struct pair *x,\n"
+                  "                __global struct " LONG LONG LONG " *y)\n"
+                  "{ x->a = 1; y->c[0] = 1; }\n",
+                  NULL);
+#undef LONG
+    const struct hd_kernel *k = hd_program_find(p, "k");
+
+    CHECK(hd_kernel_arg(k, 0)->size == 16);
+    CHECK(hd_kernel_arg(k, 1)->size == 5);
+    hd_program_destroy(p);
+}
+
 static void items_may_go_different_ways(struct try *t)
 {
     struct hd_program *p = try_build(
@@ -453,6 +473,7 @@ static void test(struct try *t)
     private_arrays_are_private(t);
     every_id_is_right(t);
     arguments_of_every_kind_arrive(t);
+    structures_have_a_size(t);
     items_may_go_different_ways(t);
     vectors_stay_together(t);
     cut_sums_are_right(t);

@@ -107,12 +107,13 @@ static uint32_t named_size(const struct hdi_llvm *llvm, const char *name,
                    (uint32_t)(components == 3 ? 4 : components);
     }
 
-    char structure[128];
-    int n = snprintf(structure, sizeof(structure), "struct.%.*s", (int)length,
-                     strncmp(name, "struct ", 7) == 0 ? name + 7 : name);
-    if (strncmp(name, "struct ", 7) == 0 && n > 7)
-        structure[n > 14 ? n - 7 : 7] = '\0';
-    LLVMTypeRef type = LLVMGetTypeByName2(llvm->context, structure);
+    size_t tag = length > 7 && strncmp(name, "struct ", 7) == 0 ? 7 : 0;
+    struct hdi_text structure = {0};
+    hdi_text_print(&structure, "struct.%.*s", (int)(length - tag), name + tag);
+    LLVMTypeRef type =
+        structure.failed ? NULL
+                         : LLVMGetTypeByName2(llvm->context, structure.data);
+    hdi_text_free(&structure);
     return type && LLVMTypeIsSized(type)
                ? (uint32_t)LLVMABISizeOfType(llvm->layout, type)
                : 0;

@@ -551,6 +551,24 @@ static hd_status try_launch(struct hd_runtime *runtime,
     return status;
 }
 
+// Also where the kernel would be named: by the unit that is not there.
+static void a_launch_needs_a_kernel(void)
+{
+    struct hd_runtime *runtime = start(NULL);
+    const struct hd_range range = {.dims = 1, .global = {1}};
+    const struct hd_launch_params on_unit = {.place = HD_ON_UNIT, .unit = 7};
+    const struct hd_part part = {NULL, range, NULL, 0, 0};
+
+    CHECK_FAILS(hd_launch(runtime, NULL, &range, NULL, 0, &error), HD_EINVAL,
+                error, "needs a kernel");
+    CHECK_FAILS(
+        hd_launch_with(runtime, &on_unit, NULL, &range, NULL, 0, &error),
+        HD_EINVAL, error, "needs a kernel");
+    CHECK_FAILS(hd_launch_gang(runtime, NULL, &part, 1, &error), HD_EINVAL,
+                error, "needs a kernel");
+    hd_runtime_destroy(runtime);
+}
+
 // Kernels are code of one runtime's devices, even if both have the same.
 static void a_program_stays_in_its_runtime(void)
 {
@@ -648,6 +666,7 @@ static void nothing_works_before_all_is_there(void)
 int main(void)
 {
     nothing_works_before_all_is_there();
+    a_launch_needs_a_kernel();
     a_program_stays_in_its_runtime();
     a_child_of_fork_is_told();
     two_runtimes_live_in_one_process();

@@ -199,6 +199,8 @@ static hd_status check_parts(const struct hdi_launcher *launcher,
         return hdi_fail(error, HD_EINVAL, "a gang has 1 to %d members, not %u",
                         HDI_GANG, count);
     for (unsigned i = 0; i < count; i++) {
+        if (!parts[i].request.kernel)
+            return hdi_fail(error, HD_EINVAL, "member %u needs a kernel", i);
         if (parts[i].request.kernel->info.form == HD_FORM_CHECKED)
             return hdi_fail(error, HD_ENOTSUP,
                             "kernel '%s' is built with -heddle-check, which no "

@@ -85,7 +85,8 @@ hd_status hdi_flight_check_unit(const struct hdi_launcher *launcher,
                                 const struct hdi_place *place,
                                 struct hd_error *error)
 {
-    if (needs_unit(place) && place->unit >= launcher->port_count)
+    // Without a kernel: see hdi_plan_check().
+    if (kernel && needs_unit(place) && place->unit >= launcher->port_count)
         return hdi_fail(error, HD_ENODEV,
                         "kernel '%s' is to run on unit %u; there are %u",
                         kernel->info.name, place->unit, launcher->port_count);

@@ -330,8 +330,10 @@ static void end_block(lua_State *lua)
     struct hdi_language *l = hdi_language_of(lua);
     struct hdi_command_block *b = &l->block;
     const struct hd_command *last = &b->commands.at[b->commands.count - 1];
-    static const char *const names[] = {"dispatch", "copy",  "clear", "fill",
-                                        "prefetch", "flush", "sync"};
+    static const char *const names[] = {
+        [HD_COPY] = "copy",         [HD_CLEAR] = "clear", [HD_FILL] = "fill",
+        [HD_PREFETCH] = "prefetch", [HD_FLUSH] = "flush", [HD_SYNC] = "sync",
+        [HD_LAYOUT] = "layout"};
     const char *name =
         last->is == HD_DISPATCH ? last->kernel.name : names[last->is];
     char where[512];

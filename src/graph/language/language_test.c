@@ -201,6 +201,11 @@ static void blocks_of_a_stream_become_passes(void)
                .input_count = 1),
           "A:r1.0>r2.1 B:r2.1>r5.1 B:r5.1>r3.1");
     makes(stream, WITH(.inputs = &r1, .input_count = 1), "A:r1.0>r2.1");
+    makes("local a, b = resource('a', 'float4', 8), "
+          "resource('b', 'float', 8, 4)\n"
+          "write(a) clear(a)\n"
+          "read(a) write(b) layout(a, b)\n",
+          WITH(.inputs = NULL), "clear:>a.1 layout:a.1>b.1");
 
     struct hd_graph *g = make(stream, WITH(.inputs = &r1, .input_count = 1));
     char *dot = print(g, HD_GRAPH_DOT);
@@ -223,10 +228,10 @@ static void blocks_hold_as_many_commands_as_told(void)
                 " write(a, b) clear(a) clear(b) copy(a, b) write(c) clear(c)",
           WITH(0), "copy:>a.1b.1 clear:>c.1");
     makes(BEGIN "block(100) write(a) clear(a) finish() write(b) clear(b)",
-          WITH(0), "clear:>a.1 clear:>b.1");
+          WITH(.inputs = NULL), "clear:>a.1 clear:>b.1");
     makes(BEGIN "block(1, {trailing = true}) write(a) clear(a) write(b)"
                 " read(a) write(c) copy(a, c)",
-          WITH(0), "clear:>a.1b.1 copy:a.1>c.1");
+          WITH(.inputs = NULL), "clear:>a.1b.1 copy:a.1>c.1");
     makes(BEGIN "block(1, {trailing = true}) clear(a) write(a)", WITH(0),
           "clear:>a.1");
     fails(BEGIN "write(a)", "no command follows this read or write");

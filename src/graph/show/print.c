@@ -267,8 +267,10 @@ static void json_resource(const struct hdi_resource *r, uint32_t index,
 static void print_json(const struct hd_graph *graph,
                        const struct hdi_picture *picture, struct hdi_text *text)
 {
-    static const char *const kinds[] = {"read", "overwrite", "write", "order",
-                                        "memory"};
+    static const char *const kinds[] = {
+        [HDI_EDGE_READ] = "read",     [HDI_EDGE_OVERWRITE] = "overwrite",
+        [HDI_EDGE_WRITE] = "write",   [HDI_EDGE_ORDER] = "order",
+        [HDI_EDGE_MEMORY] = "memory", [HDI_EDGE_TURN] = "turn"};
     const char *comma = "";
 
     hdi_text_print(text, "{\"passes\":[");

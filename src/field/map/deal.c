@@ -183,7 +183,12 @@ static uint32_t *turns(const struct hd_map_params *params, uint32_t nodes,
     uint32_t *pattern = malloc(sum * sizeof(*pattern));
     int64_t *credit = calloc(nodes, sizeof(*credit));
 
-    for (uint64_t k = 0; pattern && credit && k < sum; k++) {
+    if (!pattern || !credit) {
+        free(pattern);
+        free(credit);
+        return NULL;
+    }
+    for (uint64_t k = 0; k < sum; k++) {
         uint32_t best = 0;
 
         if (!params->weights) {

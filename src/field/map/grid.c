@@ -41,7 +41,7 @@ bool hd_grid_contains(const struct hd_grid *grid, const int64_t *index)
 {
     for (unsigned i = 0; i < grid->rank; i++)
         if (index[i] < grid->offset[i] ||
-            index[i] - grid->offset[i] >= grid->extent[i])
+            index[i] >= grid->offset[i] + grid->extent[i])
             return false;
     return true;
 }

@@ -345,7 +345,10 @@ static bool translate(struct _cl_command_queue *queue,
     if (hd_event_on_end(event->pool, event->handle, cross, bridge, &error) ==
         HD_OK)
         return true;
+    hd_event late = bridge->event;
+    struct hd_pool *pool = bridge->pool;
     cross(NULL, HD_ENOMEM, bridge);
+    hd_event_release(pool, late);
     return false;
 }
 

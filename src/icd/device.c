@@ -279,8 +279,11 @@ static void start(struct _cl_device_id *device)
             sched_getaffinity(0, sizeof(before), &before) == 0 &&
             sched_setaffinity(0, sizeof(*device->cores), device->cores) == 0;
     }
-    if (hd_runtime_create(&params, &device->runtime, &error) != HD_OK)
+    struct hd_runtime *runtime = NULL;
+    if (hd_runtime_create(&params, &runtime, &error) != HD_OK)
         hdi_error("%s", error.text);
+    // Release: see hdi_cl_runtime().
+    __atomic_store_n(&device->runtime, runtime, __ATOMIC_RELEASE);
     if (moved)
         sched_setaffinity(0, sizeof(before), &before);
     if (!device->parent)

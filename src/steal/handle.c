@@ -64,8 +64,10 @@ hd_status hd_event_end(struct hd_pool *pool, hd_event event, hd_status status,
 enum hd_event_state hd_event_state(struct hd_pool *pool, hd_event event)
 {
     struct hdi_event *e = hdi_record_find(pool, event);
+    // Acquire: the head is looked at afterwards, so a phase of the record's
+    // next use is not taken for this event's.
     unsigned char phase =
-        e ? atomic_load_explicit(&e->phase, memory_order_relaxed) : 0;
+        e ? atomic_load_explicit(&e->phase, memory_order_acquire) : 0;
     uint64_t head = e ? atomic_load_explicit(&e->head, memory_order_acquire)
                       : hdi_record_word(0, HDI_CLOSED);
 

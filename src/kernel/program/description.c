@@ -75,7 +75,9 @@ uint64_t hdi_program_content(const struct hd_program *program)
     const struct hdi_build *build = program->build;
     uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a, of 8 bytes each
 
-    for (size_t i = 0; build && i + 8 <= build->image_size; i += 8) {
+    if (!build || !build->image_size)
+        return 0;
+    for (size_t i = 0; i + 8 <= build->image_size; i += 8) {
         uint64_t word;
         memcpy(&word, build->image + i, sizeof(word));
         hash = (hash ^ word) * UINT64_C(0x100000001b3);

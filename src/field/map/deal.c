@@ -525,7 +525,7 @@ static hd_status deal_shape(struct hd_map *map,
             box.offset[i] = hdi_axis_begin(&map->axis[i], tile);
             box.extent[i] = hdi_axis_end(&map->axis[i], tile) - box.offset[i];
         }
-        // For now 0 means only that there will be an owner.
+        // 0 marks a tile that gets an owner; the loop below says which one.
         map->owner[n] = may_be_inside(map, &box) ? 0 : HD_NO_NODE;
         inside += map->owner[n] == 0;
     }

@@ -124,7 +124,7 @@ static void narrow_vectors(struct hdi_work *w)
 }
 
 // Vectors of the kernel, such as float4, are taken apart for lanes as a rule.
-// Where that would make regions too long for lanes (whole.h) they stay, and no
+// Where that would make regions too long (whole.h) they stay, and no
 // lanes are tried: so it is decided before anything is taken apart.
 static void keep_whole(struct hdi_work *w)
 {

@@ -1,9 +1,10 @@
 // Vectors of a kernel that stay whole.
 //
 // Vectors are taken apart so that lanes, or LLVM's loops, make vectors of
-// neighbouring work-items: as fast or faster, whatever their width. A kernel
-// that is then longer than lanes take would be left with scalar code. If its
-// own vectors fill registers it keeps them, and work-items follow one another.
+// neighbouring work-items: as fast or faster, whatever their width. Of a long
+// kernel the elements, each in a register of its own, would be more than there
+// are registers. If its own vectors fill registers it keeps them, and work-items
+// follow one another.
 #ifndef HDI_KERNEL_COMPILER_WORTH_WHOLE_H
 #define HDI_KERNEL_COMPILER_WORTH_WHOLE_H
 
@@ -19,8 +20,8 @@ struct hdi_whole {
 struct hdi_whole hdi_whole_find(const struct hdi_llvm *llvm,
                                 LLVMValueRef kernel);
 
-// Are regions too long for lanes when vectors are taken apart, and half as long
-// or less when they are not?
+// Are regions longer than HDI_LANES_LONG when vectors are taken apart, and half
+// as long or less when they are not?
 bool hdi_whole_pays(const struct hdi_whole *length);
 
 #endif

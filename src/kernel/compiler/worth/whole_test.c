@@ -1,4 +1,4 @@
-// Vectors stay whole where taken apart they are too long for lanes, and where
+// Vectors stay whole where taken apart they are too long, and where
 // they fill registers.
 #include "kernel/compiler/worth/whole.h"
 

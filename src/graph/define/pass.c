@@ -639,17 +639,25 @@ static bool is_all(const struct hd_graph *graph, const struct hdi_command *c)
     return bytes == r->size;
 }
 
-// First commands that set all of a resource leave nothing of what was there.
+// First commands that set all of a resource leave nothing of what was there,
+// unless one before has copied it.
 static void mark_whole(struct hd_graph *graph, const struct hdi_pass *pass)
 {
     for (uint32_t i = 0; i < pass->command_count; i++) {
         const struct hdi_command *c = &graph->commands.at[pass->commands + i];
+        bool copies = c->is == HD_COPY || c->is == HD_LAYOUT;
+        struct hdi_access *to;
+
         if (c->is == HD_DISPATCH || c->is == HD_CALL)
             break;
-        if ((c->is == HD_CLEAR || c->is == HD_FILL || c->is == HD_COPY ||
-             c->is == HD_LAYOUT) &&
-            is_all(graph, c))
-            graph->accesses.at[graph->resources.at[c->to].access].whole = true;
+        if (copies)
+            graph->accesses.at[graph->resources.at[c->from].access].copied =
+                true;
+        if (!copies && c->is != HD_CLEAR && c->is != HD_FILL)
+            continue;
+        to = &graph->accesses.at[graph->resources.at[c->to].access];
+        if (is_all(graph, c) && !to->copied)
+            to->whole = true;
     }
 }
 

@@ -109,6 +109,7 @@ struct hdi_access {
     uint32_t resource;
     bool reads, writes;
     bool whole;       // writes all of it, whatever was there
+    bool copied;      // a command copies from it: what was there may be needed
     uint32_t version; // that is read; a write makes the next
     uint32_t slot;    // set by linking
 };

@@ -130,6 +130,38 @@ static void fills_and_regions_reach_their_elements(void)
     hd_graph_destroy(g);
 }
 
+// What a pass copies before it overwrites it is what was there before.
+static void a_pass_keeps_what_it_copies_first(void)
+{
+    struct hd_graph *g = create();
+    hd_resource a = add_resource(g, "a", 4), b = add_resource(g, "b", 4);
+    double five = 5, six = 6;
+    struct hd_command first = {
+        .is = HD_FILL, .to = a, .pattern = &five, .pattern_count = 1};
+    struct hd_command commands[] = {
+        {.is = HD_COPY, .from = a, .to = b},
+        {.is = HD_FILL, .to = a, .pattern = &six, .pattern_count = 1}};
+    hd_resource writes[] = {a, b};
+    struct hd_pass_params params = {.name = "turn over",
+                                    .writes = writes,
+                                    .write_count = 2,
+                                    .commands = commands,
+                                    .command_count = 2};
+    struct hd_graph_result result;
+    hd_pass pass;
+
+    CHECK_OK(hd_graph_output(g, "a", a, NULL, &error), error);
+    CHECK_OK(hd_graph_output(g, "b", b, NULL, &error), error);
+    add(g, "first", NULL, 0, &a, 1, &first);
+    CHECK_OK(hd_graph_pass(g, &params, &pass, &error), error);
+    run_ok(g);
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK(hd_graph_result(g, i, &result));
+        CHECK(*(const uint64_t *)result.buffer->address == (i == 0 ? 6 : 5));
+    }
+    hd_graph_destroy(g);
+}
+
 static _Atomic unsigned order_seen;
 static unsigned seen_at[8];
 
@@ -300,6 +332,7 @@ static void run_tests(void)
     a_reader_does_not_hold_up_who_overwrites();
     passes_that_no_output_needs_are_dropped();
     fills_and_regions_reach_their_elements();
+    a_pass_keeps_what_it_copies_first();
     a_pass_that_synchronises_divides_the_graph();
     a_graph_goes_on_by_what_it_has_computed();
     later_runs_begin_with_what_takes_long();

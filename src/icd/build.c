@@ -249,16 +249,18 @@ static hd_status add_side(unsigned side, const struct hd_program_params *params,
     return HD_OK;
 }
 
-// The options, and what was set of constants.
+// The options, and what was set of constants, which may be set by another
+// thread during a build: the lock is taken.
 //
 // False: no memory. `text` is the caller's to free in any case.
-static bool full_options(const struct _cl_program *program,
-                         struct hdi_text *text)
+static bool full_options(struct _cl_program *program, struct hdi_text *text)
 {
+    pthread_mutex_lock(&program->lock);
     hdi_text_print(text, "%s", program->options);
     for (unsigned i = 0; i < program->constant_count; i++)
         hdi_text_print(text, " -heddle-spec=%u=%s", program->constants[i].id,
                        program->constants[i].value);
+    pthread_mutex_unlock(&program->lock);
     return !text->failed;
 }
 
@@ -270,7 +272,7 @@ static bool full_options(const struct _cl_program *program,
 // options. `*log` collects what the front end says of each side.
 //
 // `error` is filled with "no memory" first, for the paths that leave it alone.
-static hd_status make(const struct _cl_program *program, bool library,
+static hd_status make(struct _cl_program *program, bool library,
                       const char *more, struct hd_program **made, char **log,
                       struct hd_error *error)
 {
@@ -452,7 +454,7 @@ static const char *temporary(void)
 // With headers: a folder with a random name, the headers in it, one compilation
 // with -I, and all of it removed again, whatever failed. `written` counts also
 // the header that failed, since a part of it may be there.
-static hd_status compile(const struct _cl_program *program, cl_uint count,
+static hd_status compile(struct _cl_program *program, cl_uint count,
                          const cl_program *headers, const char **names,
                          struct hd_program **made, char **log,
                          struct hd_error *error)

@@ -113,6 +113,14 @@ static void promote(LLVMBuilderRef builder, LLVMValueRef variable,
     LLVMInstructionEraseFromParent(variable);
 }
 
+// What is promoted takes its loads and stores along, but no other variable.
+static LLVMValueRef variable_from(LLVMValueRef instruction)
+{
+    while (instruction && !LLVMIsAAllocaInst(instruction))
+        instruction = LLVMGetNextInstruction(instruction);
+    return instruction;
+}
+
 void hdi_joins_promote(const struct hdi_llvm *llvm, LLVMModuleRef module)
 {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(llvm->context);
@@ -122,13 +130,11 @@ void hdi_joins_promote(const struct hdi_llvm *llvm, LLVMModuleRef module)
          f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f))
             continue;
-        for (LLVMValueRef
-                 x = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)),
-                 next;
-             x; x = next) {
-            next = LLVMGetNextInstruction(x);
-            if (LLVMIsAAllocaInst(x) && find(x, &join) &&
-                is_known_everywhere(&join))
+        LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(f);
+        LLVMValueRef x = variable_from(LLVMGetFirstInstruction(entry)), next;
+        for (; x; x = next) {
+            next = variable_from(LLVMGetNextInstruction(x));
+            if (find(x, &join) && is_known_everywhere(&join))
                 promote(builder, x, &join);
         }
     }

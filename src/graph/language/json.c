@@ -151,8 +151,32 @@ static void push_string(struct reader *r)
     luaL_pushresult(&text);
 }
 
-// Lua reads hexadecimal numbers and blanks too: only characters of JSON get
-// there. Leading zeros are refused, as JSON has none.
+// Behind the digits there are; NULL: there are none.
+static const char *skip_digits(const char *at)
+{
+    const char *begin = at;
+
+    while (*at >= '0' && *at <= '9')
+        at++;
+    return at > begin ? at : NULL;
+}
+
+// As RFC 8259 has it: digits on both sides of a point, none before another
+// digit that is 0, digits in an exponent.
+static bool is_number(const char *at)
+{
+    at += *at == '-';
+    at = *at == '0' ? at + 1 : skip_digits(at);
+    if (at && *at == '.')
+        at = skip_digits(at + 1);
+    if (at && (*at == 'e' || *at == 'E')) {
+        at++;
+        at = skip_digits(at + (*at == '+' || *at == '-'));
+    }
+    return at && !*at;
+}
+
+// Lua reads more than JSON allows: hexadecimal numbers, blanks, "1." and "01".
 static void push_number(struct reader *r)
 {
     char text[MAX_NUMBER];
@@ -162,10 +186,7 @@ static void push_number(struct reader *r)
            size < sizeof(text) - 1)
         text[size++] = *r->at++;
     text[size] = '\0';
-    const char *digits = text + (text[0] == '-');
-    bool good = *digits >= '0' && *digits <= '9' &&
-                !(digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9');
-    if (!good || lua_stringtonumber(r->lua, text) != size + 1)
+    if (!is_number(text) || lua_stringtonumber(r->lua, text) != size + 1)
         fail(r, "a value is missing, or is none");
 }
 

@@ -207,10 +207,11 @@ static void regions_are_filled_and_copied(void)
 static void tables_come_in_as_json(void)
 {
     struct hd_setting given = {
-        "s", "{\"sizes\": [1, 2.5, -3e2], \"name\": \"\\u00e9\\n\", "
+        "s", "{\"sizes\": [1, 2.5, -3e2, 0, 0.5E-1], \"name\": \"\\u00e9\\n\", "
              "\"on\": true, \"none\": null, \"deep\": {\"x\": [[1]]}}"};
     hd_graph_destroy(make("local s = setting('s', {})\n"
-                          "if s.sizes[3] ~= -300 or #s.sizes ~= 3 or not s.on "
+                          "if s.sizes[3] ~= -300 or s.sizes[5] ~= 0.05 or "
+                          "#s.sizes ~= 5 or not s.on "
                           "or s.none ~= nil or s.deep.x[1][1] ~= 1 or "
                           "s.name ~= '\\u{e9}\\n' then error('wrong') end",
                           WITH(.settings = &given, .setting_count = 1)));
@@ -219,6 +220,12 @@ static void tables_come_in_as_json(void)
         {"{\"a\" 1}", "':' is missing"},
         {"[1] 2", "something is left over"},
         {"[01]", "a value is missing"},
+        {"[1.]", "a value is missing"},
+        {"[-]", "a value is missing"},
+        {"[1.e2]", "a value is missing"},
+        {"[1e]", "a value is missing"},
+        {"[.5]", "a value is missing"},
+        {"[1.5.2]", "a value is missing"},
         {"[\"a", "a string that does not end"},
         {"[\"\\ud800\"]", "half of a surrogate pair"},
         {"[nan]", "a value is missing"},

@@ -188,12 +188,15 @@ struct hd_program *hdi_shelf_borrow(struct hdi_shelf *shelf,
 // Taking and putting --------------------------------------------------------
 
 // Inputs are handed in anew, in the order in which the program was given them:
-// those that the graph has are of its owner before.
-struct hd_graph *hdi_shelf_take(struct hdi_shelf *shelf,
-                                const struct hdi_feedback_key *recipe,
-                                const struct hd_graph_program *program)
+// those that the graph has are of its owner before. With one that is wrong the
+// graph goes back.
+hd_status hdi_shelf_take(struct hdi_shelf *shelf,
+                         const struct hdi_feedback_key *recipe,
+                         const struct hd_graph_program *program,
+                         struct hd_graph **taken, struct hd_error *error)
 {
     struct hd_graph *graph = NULL;
+    hd_status status = HD_OK;
 
     pthread_mutex_lock(&shelf->lock);
     for (int i = 0; i < HDI_SHELF_MAX && !graph; i++)
@@ -204,12 +207,19 @@ struct hd_graph *hdi_shelf_take(struct hdi_shelf *shelf,
             shelf->graphs[HDI_SHELF_MAX - 1] = NULL;
         }
     pthread_mutex_unlock(&shelf->lock);
+    *taken = NULL;
     if (!graph)
-        return NULL;
+        return HD_OK;
     look_at_kernels(graph);
-    for (unsigned i = 0; i < program->input_count; i++)
-        hd_graph_input(graph, graph->given[i], program->inputs[i].buffer, NULL);
-    return graph;
+    for (unsigned i = 0; i < program->input_count && status == HD_OK; i++)
+        status = hd_graph_input(graph, graph->given[i],
+                                program->inputs[i].buffer, error);
+    if (status != HD_OK) {
+        hd_graph_destroy(graph);
+        return status;
+    }
+    *taken = graph;
+    return HD_OK;
 }
 
 // Counts as well as the recipe: what was added through the public functions
@@ -225,6 +235,13 @@ static bool is_as_made(const struct hd_graph *graph)
            graph->made_of.outputs == graph->outputs.count;
 }
 
+static bool is_default(const struct hd_graph_policy *p)
+{
+    return p->goal == HD_GRAPH_AUTO && p->memory == 0 && !p->whole &&
+           !p->single && p->working_set == 0 && !p->times &&
+           p->by == HD_GRAPH_BY_ANY;
+}
+
 // What a run has left is given back, and what the owner has set is set back:
 // the next owner gets the graph as if it were new. The one that falls off the
 // shelf is freed outside the lock, as that takes time.
@@ -237,10 +254,7 @@ bool hdi_shelf_put(struct hd_graph *graph)
     hdi_graph_release(graph);
     hdi_arena_free(graph);
     hdi_memory_drop(&graph->memory);
-    if (graph->policy.goal != HD_GRAPH_AUTO || graph->policy.memory > 0 ||
-        graph->policy.whole || graph->policy.working_set > 0 ||
-        graph->policy.by != HD_GRAPH_BY_ANY || graph->keeps_all ||
-        graph->ran_short)
+    if (!is_default(&graph->policy) || graph->keeps_all || graph->ran_short)
         hd_graph_set_policy(graph, NULL, NULL);
     graph->keeps_all = false;
     graph->done = 0;

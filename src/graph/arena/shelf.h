@@ -26,10 +26,12 @@ void hdi_shelf_destroy(struct hdi_shelf *shelf);
 struct hdi_feedback_key hdi_shelf_recipe(const struct hd_graph_program *program,
                                          const char *text, size_t size);
 
-// A graph of that recipe, the caller's now, with the program's inputs; or NULL.
-struct hd_graph *hdi_shelf_take(struct hdi_shelf *shelf,
-                                const struct hdi_feedback_key *recipe,
-                                const struct hd_graph_program *program);
+// A graph of that recipe, the caller's now, with the program's inputs; NULL:
+// there is none. Errors as hd_graph_input().
+hd_status hdi_shelf_take(struct hdi_shelf *shelf,
+                         const struct hdi_feedback_key *recipe,
+                         const struct hd_graph_program *program,
+                         struct hd_graph **taken, struct hd_error *error);
 
 // Give up a graph that nobody uses: false when it is not to be kept.
 bool hdi_shelf_put(struct hd_graph *graph);

@@ -155,7 +155,8 @@ static hd_status get_graph(const struct hdi_graph_context *context,
     if (context->shelf && !program->cluster) {
         recipe =
             hdi_shelf_recipe(program, text->data ? text->data : "", text->size);
-        language->graph = hdi_shelf_take(context->shelf, &recipe, program);
+        HDI_TRY(hdi_shelf_take(context->shelf, &recipe, program,
+                               &language->graph, error));
     }
     if (language->graph) {
         if (program->started)

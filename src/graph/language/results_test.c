@@ -327,6 +327,39 @@ static void a_program_that_comes_again_is_not_generated(void)
     unlink(file_path);
 }
 
+// The next owner finds neither the policy of the one before nor its inputs, and
+// is told what is wrong with its own.
+static void a_graph_that_comes_again_is_as_new(void)
+{
+    struct hd_graph_source source = {
+        .name = "x",
+        .shape = {.type = "double", .axes = 1, .extent = {4, 1, 1}}};
+    const struct hd_graph_policy policy = {.single = true, .times = true};
+    struct hd_graph *first, *again = NULL;
+    struct hdi_shelf shelf;
+
+    CHECK(hdi_shelf_init(&shelf));
+    context.shelf = &shelf;
+    CHECK_OK(hdi_buffer_create(&launcher, 32, &source.buffer, &error), error);
+    first = make(KEPT, WITH(.inputs = &source, .input_count = 1));
+    CHECK_OK(hd_graph_set_policy(first, &policy, &error), error);
+    hd_graph_destroy(first);
+    again = make(KEPT, WITH(.inputs = &source, .input_count = 1));
+    CHECK(again == first && !again->policy.single && !again->policy.times);
+    hd_graph_destroy(again);
+    hd_buffer_destroy(source.buffer);
+
+    CHECK_OK(hdi_buffer_create(&launcher, 16, &source.buffer, &error), error);
+    again = NULL;
+    CHECK_FAILS(
+        generate(KEPT, WITH(.inputs = &source, .input_count = 1), &again),
+        HD_EINVAL, error, "has 16 bytes; 32 are needed");
+    CHECK(!again);
+    hd_buffer_destroy(source.buffer);
+    hdi_shelf_destroy(&shelf);
+    context.shelf = NULL;
+}
+
 int main(void)
 {
     struct hd_pool *pool;
@@ -346,6 +379,7 @@ int main(void)
     regions_are_filled_and_copied();
     tables_come_in_as_json();
     a_program_that_comes_again_is_not_generated();
+    a_graph_that_comes_again_is_as_new();
     hd_pool_destroy(pool);
     fake_close(&launcher);
     unlink(path);

@@ -383,7 +383,10 @@ static hd_status prepare_one(const char *path, const char *kernel,
         hd_graph_destroy(g_);                                                \
     } while (0)
 
-#define RESOURCE(r) {.is = HD_PASS_RESOURCE, .resource = (r)}
+#define RESOURCE(r)                             \
+    {                                           \
+        .is = HD_PASS_RESOURCE, .resource = (r) \
+    }
 #define NUMBERS(n, ...)                                                       \
     {                                                                         \
         .is = HD_PASS_NUMBERS, .number_count = n, .numbers = (const double[]) \
@@ -391,7 +394,10 @@ static hd_status prepare_one(const char *path, const char *kernel,
             __VA_ARGS__                                                       \
         }                                                                     \
     }
-#define LOCAL(n) {.is = HD_PASS_LOCAL, .size = n}
+#define LOCAL(n)                       \
+    {                                  \
+        .is = HD_PASS_LOCAL, .size = n \
+    }
 
 static void arguments_are_checked_against_the_kernel(void)
 {
@@ -446,6 +452,38 @@ static void a_program_is_built_once(void)
     CHECK(atomic_load(&fake.programs) == 2);
     hd_graph_destroy(g);
     CHECK(atomic_load(&fake.programs_alive) == 0);
+}
+
+// However often it is named, with options that are empty or not there, and
+// however large the table has grown meanwhile.
+static void a_kernel_is_one_use(void)
+{
+    enum {
+        KERNELS = 100
+    };
+    struct hd_graph *g = create();
+    hd_resource r = add_float4(g, "r");
+
+    for (int i = 0; i < 3 * KERNELS; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "k%d", i % KERNELS);
+        const struct hd_command command = {
+            .is = HD_DISPATCH,
+            .kernel = {.path = "k.cl",
+                       .name = name,
+                       .options = i < 2 * KERNELS ? NULL : "",
+                       .with = i < 2 * KERNELS ? NULL : ""},
+            .range = {.dims = 1, .global = {1}}};
+        const struct hd_pass_params params = {.name = "p",
+                                              .writes = &r,
+                                              .write_count = 1,
+                                              .commands = &command,
+                                              .command_count = 1};
+        hd_pass pass;
+        CHECK_OK(hd_graph_pass(g, &params, &pass, &error), error);
+    }
+    CHECK(g->kernels.count == KERNELS);
+    hd_graph_destroy(g);
 }
 
 static void building_is_fast(void)
@@ -510,6 +548,7 @@ int main(void)
     a_cycle_names_its_passes();
     arguments_are_checked_against_the_kernel();
     a_program_is_built_once();
+    a_kernel_is_one_use();
     building_is_fast();
     fake_close(&launcher);
     return 0;

@@ -26,7 +26,8 @@ static bool same_kernel(const struct hdi_kernel_use *use,
 }
 
 // Kernels are allocated, so the low bits of their addresses are alike: the
-// product carries the others up, the shift brings them down.
+// product carries the others up, the shift brings them down. A text that is
+// not there is the same as an empty one, which is how a use has it.
 static uint64_t hash_kernel(const struct hd_kernel_ref *ref)
 {
     if (ref->kernel) {
@@ -35,8 +36,8 @@ static uint64_t hash_kernel(const struct hd_kernel_ref *ref)
     }
     uint64_t h = hdi_graph_hash(HDI_HASH, ref->name);
     h = hdi_graph_hash(h, ref->path);
-    h = ref->with ? hdi_graph_hash(h, ref->with) : h;
-    return ref->options ? hdi_graph_hash(h, ref->options) : h;
+    h = hdi_graph_hash(h, ref->with ? ref->with : "");
+    return hdi_graph_hash(h, ref->options ? ref->options : "");
 }
 
 // For making the table anew, when the references are gone.

@@ -139,9 +139,26 @@ static void remember(struct hd_graph *graph, uint32_t index,
     weight->known = weight->measured = true;
 }
 
+// A pass that is left out takes nothing; what it took is kept for when it comes
+// back.
+static void lay_aside(struct hdi_weight *weight, bool weighed)
+{
+    *weight = (struct hdi_weight){.last_time = weighed ? weight->last_time : 0,
+                                  .last_work = weighed ? weight->last_work : 0};
+}
+
+// False: it was never measured.
+static bool take_up(struct hdi_weight *weight)
+{
+    weight->time = weight->last_time;
+    weight->work = weight->last_work;
+    weight->known = weight->measured = weight->last_time > 0;
+    return weight->known;
+}
+
 // `begin` has the device and the number of workers: on others a pass takes
 // another time. Passes that are weighed keep their weights until something
-// about them changes (pass.weighed).
+// about them changes (pass.weighed). A pass that takes something has a time.
 static void weigh_passes(struct hd_graph *graph, uint32_t from)
 {
     unsigned workers = workers_of(graph);
@@ -152,11 +169,13 @@ static void weigh_passes(struct hd_graph *graph, uint32_t from)
     for (uint32_t i = from; i < graph->passes.count; i++) {
         struct hdi_pass *pass = &graph->passes.at[i];
         struct hdi_weight *weight = &graph->weights[i];
-        if (pass->weighed)
+        if (pass->dropped) {
+            lay_aside(weight, pass->weighed);
+            continue;
+        }
+        if (pass->weighed && (weight->time > 0 || take_up(weight)))
             continue;
         *weight = (struct hdi_weight){0};
-        if (pass->dropped)
-            continue;
         pass->weighed = true;
         guess(graph, pass, workers, weight);
         if (graph->keys) {

@@ -3,6 +3,7 @@
 // graph, so a failed call leaves no trace.
 #include "graph/model/model.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +43,10 @@ bool hdi_graph_room(void **items, uint32_t *capacity, uint64_t needed,
 {
     if (needed <= (*capacity & ~HDI_STAYS))
         return true;
-    if (needed > UINT32_MAX / 2 || *capacity & HDI_STAYS)
+    if (needed > UINT32_MAX / 2 || *capacity & HDI_STAYS) {
+        errno = ENOSPC;
         return false;
+    }
 
     uint64_t wanted = *capacity ? (uint64_t)*capacity * 2 : 16;
     if (wanted < needed)
@@ -118,11 +121,16 @@ static hd_status no_memory(struct hd_error *error)
     return hdi_fail(error, HD_ENOMEM, "no memory for the graph");
 }
 
+// Whatever failed has set errno.
 hd_status hdi_graph_no_room(const struct hd_graph *graph,
                             struct hd_error *error)
 {
-    if (!graph->open.is)
-        return no_memory(error);
+    return graph->open.is && errno == ENOSPC ? hdi_graph_full(graph, error)
+                                             : no_memory(error);
+}
+
+hd_status hdi_graph_full(const struct hd_graph *graph, struct hd_error *error)
+{
     return hdi_fail(error, HD_ELIMIT,
                     "the run was opened with room for %u passes of common "
                     "size, and this is more; open it with more `room`",

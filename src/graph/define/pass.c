@@ -778,8 +778,9 @@ hd_status hdi_graph_add_pass(struct hd_graph *graph,
         .gone = HDI_NONE,
         .class_index = class_index,
     };
-    bool full = graph->open.is && graph->passes.count >= graph->open.limit;
-    if (!p.name || !p.where || full || !make_room(graph, &plan))
+    if (graph->open.is && graph->passes.count >= graph->open.limit)
+        return hdi_graph_full(graph, error);
+    if (!p.name || !p.where || !make_room(graph, &plan))
         return hdi_graph_no_room(graph, error);
     // A kernel that only a failed call names is never built.
     for (unsigned i = 0; i < params->command_count; i++)

@@ -31,7 +31,8 @@
         uint32_t count, capacity; \
     }
 
-// Make room for `more` items; false when there is no memory.
+// Make room for `more` items. False: errno is ENOMEM, or ENOSPC where there may
+// be no more of them.
 #define HDI_ROOM(array, more)                               \
     hdi_graph_room((void **)&(array).at, &(array).capacity, \
                    (uint64_t)(array).count + (more), sizeof(*(array).at))
@@ -591,9 +592,11 @@ void hdi_graph_free(struct hd_graph *graph);
 hd_status hdi_graph_prepare_more(struct hd_graph *graph,
                                  struct hd_error *error);
 
-// HD_ENOMEM; or HD_ELIMIT, because the run is open and has no more room.
+// No room could be made, or no memory was got: HD_ENOMEM; or HD_ELIMIT, because
+// the run is open and has no more room.
 hd_status hdi_graph_no_room(const struct hd_graph *graph,
                             struct hd_error *error);
+hd_status hdi_graph_full(const struct hd_graph *graph, struct hd_error *error);
 
 // Undo hd_graph_prepare(), but keep the programs. An open run goes on.
 void hdi_graph_unprepare(struct hd_graph *graph);

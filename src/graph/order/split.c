@@ -678,5 +678,9 @@ bool hdi_graph_split(struct hd_graph *graph)
         .slots = calloc(graph->slots.count + (size_t)1, sizeof(*d.slots))};
     bool good = d.first_task && d.first_reach && d.slots && derive(&d);
     free_derivation(&d);
+    if (!good) { // hdi_graph_free_flow() does not know what is there
+        hdi_task_graph_free(flow);
+        *flow = (struct hdi_task_graph){0};
+    }
     return good;
 }

@@ -54,11 +54,14 @@ const void *hdi_cpu_block_damage(const struct hdi_cpu_block *block,
     if (size == 0)
         return NULL;
     const unsigned char *memory = (const unsigned char *)begin(block, size);
+    const unsigned char *at = memory - MARGIN;
 
-    for (const unsigned char *at = memory - MARGIN; at < memory; at++)
-        if (*at != MARGIN_BYTE)
-            return at;
-    return NULL;
+    // As a rule all bytes are the first one: this is looked at after each run.
+    if (*at == MARGIN_BYTE && memcmp(at, at + 1, MARGIN - 1) == 0)
+        return NULL;
+    while (*at == MARGIN_BYTE)
+        at++;
+    return at;
 }
 
 void hdi_cpu_block_free(struct hdi_cpu_block *block)

@@ -211,6 +211,26 @@ static void blocks_are_as_large_as_the_caches(void)
     }
 }
 
+// Which byte before the memory was written, of several the first.
+static void damage_is_found_where_it_is(void)
+{
+    struct hdi_cpu_block block = {0};
+
+    CHECK(hdi_cpu_block_reserve(&block, 1000));
+    unsigned char *memory = hdi_cpu_block_at_end(&block, 1000);
+    CHECK(!hdi_cpu_block_damage(&block, 1000));
+    for (unsigned char *at = memory - 1; at >= memory - 128; at--) {
+        unsigned char was = *at;
+        *at ^= 1;
+        CHECK(hdi_cpu_block_damage(&block, 1000) == at);
+        *at = was;
+        CHECK(!hdi_cpu_block_damage(&block, 1000));
+    }
+    memset(memory - 128, 0, 128);
+    CHECK(hdi_cpu_block_damage(&block, 1000) == memory - 128);
+    hdi_cpu_block_free(&block);
+}
+
 int main(void)
 {
     struct hd_error error;
@@ -225,6 +245,7 @@ int main(void)
     images_that_are_none_are_refused();
     blocks_are_as_large_as_the_caches();
     a_unit_grows_its_blocks_and_reuses_them();
+    damage_is_found_where_it_is();
     hdi_topology_destroy(topology);
     return 0;
 }

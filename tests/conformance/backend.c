@@ -9,6 +9,7 @@
 
 #include "base/topology.h"
 #include "kernel/program.h"
+#include "kernel/program/state.h"
 #include "tests/check.h"
 
 static void members_are_set(const struct hdi_backend *b)
@@ -222,6 +223,8 @@ static void every_group_runs(const struct hdi_backend *b, struct hdi_device *d)
         launches[i] =
             (struct launch){b, d, hd_program_find(program, "count"), out, i};
         CHECK(launches[i].kernel && launches[i].kernel->entry);
+        // Asking again takes no memory.
+        CHECK(b->find(program->codes[0], "count") == launches[i].kernel->entry);
         CHECK(pthread_create(&threads[i], NULL, run_all_groups, &launches[i]) ==
               0);
     }

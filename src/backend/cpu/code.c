@@ -28,7 +28,7 @@ struct cpu_code {
     struct named {
         struct hdi_entry entry;
         struct named *next;
-    } *named; // entries that were asked for; one may be there twice
+    } * named; // entries that were asked for
 };
 
 // Where the segment with these flags lies that holds an address; 0: the first
@@ -115,8 +115,33 @@ void hdi_cpu_unload(struct hdi_code *code)
     free(c);
 }
 
-// NULL with errno ENOMEM: no memory. Any thread: each call makes an entry,
-// which stays until the code goes, so asking again and again takes memory.
+// With the lock. The entry that a function has already.
+static const struct hdi_entry *find_named(const struct cpu_code *c,
+                                          const struct hdi_entry *entry)
+{
+    for (const struct named *n = c->named; n; n = n->next)
+        if (n->entry.run == entry->run)
+            return &n->entry;
+    return NULL;
+}
+
+// The one that there is already, else this one, which joins the list.
+static const struct hdi_entry *add_entry(struct cpu_code *c,
+                                         const struct hdi_entry *entry)
+{
+    pthread_mutex_lock(&c->lock);
+    const struct hdi_entry *known = find_named(c, entry);
+    struct named *named = known ? NULL : malloc(sizeof(*named));
+    if (named) {
+        *named = (struct named){*entry, c->named};
+        c->named = named;
+        known = &named->entry;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return known;
+}
+
+// NULL with errno ENOMEM: no memory. Any thread.
 const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel)
 {
     struct cpu_code *c = (struct cpu_code *)code;
@@ -128,19 +153,12 @@ const struct hdi_entry *hdi_cpu_find(struct hdi_code *code, const char *kernel)
     hdi_text_free(&symbol);
     if (failed)
         errno = ENOMEM;
-    struct named *named = address ? malloc(sizeof(*named)) : NULL;
-    if (!named)
+    if (!address)
         return NULL;
-
-    named->entry.code = code;
-    named->entry.range = c->range;
+    struct hdi_entry entry = {.code = code, .range = c->range};
     // An object pointer is a function pointer to dlsym(), not to ISO C.
-    memcpy(&named->entry.run, &address, sizeof(address));
-    pthread_mutex_lock(&c->lock);
-    named->next = c->named;
-    c->named = named;
-    pthread_mutex_unlock(&c->lock);
-    return &named->entry;
+    memcpy(&entry.run, &address, sizeof(address));
+    return add_entry(c, &entry);
 }
 
 // The image is mapped from its file for this: it is seldom needed, and the

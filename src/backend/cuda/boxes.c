@@ -2,11 +2,8 @@
 
 #include <string.h>
 
-// The driver's limit of a grid in y and z; in x it takes 2^31 - 1, which is not
-// looked at here.
-enum {
-    MAX_GRID_YZ = 65535
-};
+// The driver's limits of a grid.
+static const uint32_t max_grid[3] = {INT32_MAX, 65535, 65535};
 
 // One axis of a chunk: work-groups of full size, and one that is smaller.
 struct axis {
@@ -58,25 +55,33 @@ struct pieces {
     uint32_t first[3], count[3];
 };
 
+// The grid along one axis, from work-group `done` of the box on.
+static void take_piece(struct pieces *p, int axis, uint32_t done)
+{
+    struct hdi_device_launch *launch = p->box.parameter;
+    uint32_t left = p->count[axis] - done;
+
+    launch->first[axis] = p->first[axis] + done;
+    p->box.grid[axis] = left < max_grid[axis] ? left : max_grid[axis];
+}
+
 static cuda_result visit_pieces(struct pieces *p)
 {
     struct hdi_device_launch *launch = p->box.parameter;
-    const uint32_t *count = p->count;
     cuda_result result = 0;
 
     memcpy(launch->size, p->box.block, sizeof(launch->size));
     launch->items = p->box.block[0] * p->box.block[1] * p->box.block[2];
-    for (uint32_t z = 0; z < count[2] && result == 0; z += MAX_GRID_YZ)
-        for (uint32_t y = 0; y < count[1] && result == 0; y += MAX_GRID_YZ) {
-            uint32_t rows = count[1] - y, planes = count[2] - z;
-            launch->first[0] = p->first[0];
-            launch->first[1] = p->first[1] + y;
-            launch->first[2] = p->first[2] + z;
-            p->box.grid[0] = count[0];
-            p->box.grid[1] = rows < MAX_GRID_YZ ? rows : MAX_GRID_YZ;
-            p->box.grid[2] = planes < MAX_GRID_YZ ? planes : MAX_GRID_YZ;
-            result = p->visit(p->data, &p->box);
-        }
+    // 64 bits, as the last step may lead beyond 2^32.
+    for (uint64_t z = 0; z < p->count[2] && result == 0; z += max_grid[2])
+        for (uint64_t y = 0; y < p->count[1] && result == 0; y += max_grid[1])
+            for (uint64_t x = 0; x < p->count[0] && result == 0;
+                 x += max_grid[0]) {
+                take_piece(p, 0, (uint32_t)x);
+                take_piece(p, 1, (uint32_t)y);
+                take_piece(p, 2, (uint32_t)z);
+                result = p->visit(p->data, &p->box);
+            }
     return result;
 }
 

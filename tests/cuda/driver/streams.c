@@ -249,7 +249,8 @@ bool fake_describe(cuda_function function, const unsigned *grid,
 
     if (threads == 0 || threads > (f->most_threads ? f->most_threads : 1024) ||
         block[2] > 64 || grid[0] == 0 || grid[1] == 0 || grid[2] == 0 ||
-        grid[1] > 65535 || grid[2] > 65535 || shared_bytes > most || extra) {
+        grid[0] > INT32_MAX || grid[1] > 65535 || grid[2] > 65535 ||
+        shared_bytes > most || extra) {
         fake_complain("%s: a launch of blocks of %u x %u x %u, %u bytes",
                       f->name, block[0], block[1], block[2], shared_bytes);
         return false;

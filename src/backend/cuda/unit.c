@@ -4,6 +4,7 @@
 //
 // Invariant: chunks end in the order of their numbers, so that the unit changes
 // between tile and stream only while it has none.
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,14 @@
 #include "backend/cuda/stream.h"
 
 enum {
-    KEPT = 2 * CUDA_IN_FLIGHT // statuses of finished chunks
+    KEPT = 2 * CUDA_IN_FLIGHT // finished chunks
+};
+
+// A chunk that has ended: how, and where it was.
+struct past {
+    hd_status status;
+    bool on_tile;
+    uint64_t number; // there
 };
 
 // `base` makes the numbers of both places one sequence: chunk n of the unit is
@@ -23,7 +31,7 @@ struct unit {
     bool on_tile;  // where its chunks are
     uint64_t base; // a chunk's number less that it has there
     uint64_t submitted, done;
-    hd_status status[KEPT];
+    struct past past[KEPT];
 };
 
 uint32_t cuda_unit_classes(const struct hdi_device *device,
@@ -98,7 +106,7 @@ void cuda_unit_close(struct hdi_unit *unit)
     struct cuda_gpu *gpu = cuda_gpu_of(unit->device);
 
     while (u->on_tile && cuda_unit_done(unit) < u->submitted)
-        ;
+        sched_yield();
     cuda_launcher_close(u->stream);
     give_back(gpu, u->index);
     free(u);
@@ -153,8 +161,8 @@ uint64_t cuda_unit_submitted(const struct hdi_unit *unit)
     return unit_of(unit)->submitted;
 }
 
-// The statuses are taken over when a chunk is seen to have ended: the unit may
-// change its place afterwards.
+// How a chunk has ended is taken over when that is seen: the unit may change
+// its place afterwards.
 uint64_t cuda_unit_done(struct hdi_unit *unit)
 {
     struct unit *u = unit_of(unit);
@@ -165,36 +173,40 @@ uint64_t cuda_unit_done(struct hdi_unit *unit)
     uint64_t done =
         u->base + (u->on_tile ? cuda_executor_done(gpu->executor, u->index)
                               : cuda_launcher_done(u->stream));
-    for (; u->done < done; u->done++)
-        u->status[(u->done + 1) % KEPT] =
-            u->on_tile ? cuda_executor_status(gpu->executor, NULL, 0)
-                       : cuda_launcher_status(u->stream, u->done + 1 - u->base);
+    while (u->done < done) {
+        struct past *p = &u->past[++u->done % KEPT];
+        p->on_tile = u->on_tile;
+        p->number = u->done - u->base;
+        p->status = u->on_tile ? cuda_executor_status(gpu->executor, NULL, 0)
+                               : cuda_launcher_status(u->stream, p->number);
+    }
     return u->done;
 }
 
 hd_status cuda_unit_status(const struct hdi_unit *unit, uint64_t chunk)
 {
-    return unit_of(unit)->status[chunk % KEPT];
+    return unit_of(unit)->past[chunk % KEPT].status;
 }
 
 void cuda_unit_explain(const struct hdi_unit *unit, uint64_t chunk, char *text,
                        size_t size)
 {
     const struct unit *u = unit_of(unit);
-    struct cuda_gpu *gpu = cuda_gpu_of(unit->device);
+    const struct past *p = &u->past[chunk % KEPT];
 
-    if (u->on_tile)
-        cuda_executor_status(gpu->executor, text, size);
+    if (p->on_tile)
+        cuda_executor_status(cuda_gpu_of(unit->device)->executor, text, size);
     else
-        cuda_launcher_explain(u->stream, chunk - u->base, text, size);
+        cuda_launcher_explain(u->stream, p->number, text, size);
 }
 
 bool cuda_unit_fault(const struct hdi_unit *unit, uint64_t chunk,
                      struct hdi_fault *fault)
 {
     const struct unit *u = unit_of(unit);
-    return !u->on_tile &&
-           cuda_launcher_fault(u->stream, chunk - u->base, fault);
+    const struct past *p = &u->past[chunk % KEPT];
+
+    return !p->on_tile && cuda_launcher_fault(u->stream, p->number, fault);
 }
 
 void cuda_unit_interrupt(struct hdi_unit *unit)

@@ -238,6 +238,38 @@ static void other_chunks_are_launched(void)
     end(&r);
 }
 
+// What is said of a chunk is about the place where it was.
+static void failures_are_told_of_their_place(void)
+{
+    struct rig r = start(false);
+    struct hd_program *program = build(&r, second_source);
+    struct hdi_unit *unit;
+    struct hdi_fault fault;
+    void *out;
+    char text[256];
+    _Alignas(16) unsigned char args[64] = {0};
+
+    CHECK(r.backend->unit_open(r.device, 0, &unit) == HD_OK);
+    CHECK(r.backend->alloc(r.device, ITEMS * 4, &out) == HD_OK);
+    memcpy(args, &out, 8);
+    struct hdi_chunk good = chunk_of(program, "other", args, 0, ITEMS / GROUP);
+    struct hdi_chunk large = good;
+    large.frame.global[0] = large.frame.local_size[0] = 2 * ITEMS;
+    large.frame.group_count[0] = large.frame.count[0] = 1;
+    submit(&r, unit, &large); // on its stream, which refuses it
+    uint64_t failed = r.backend->submitted(unit);
+    submit(&r, unit, &good); // on the tile
+    finish(&r, unit);
+    CHECK(r.backend->status(unit, failed) == HD_ELIMIT);
+    r.backend->explain(unit, failed, text, sizeof(text));
+    CHECK(strstr(text, "1024 work-items at most"));
+    CHECK(!r.backend->fault(unit, failed, &fault));
+    r.backend->unit_close(unit);
+    r.backend->free(r.device, out, ITEMS * 4);
+    hd_program_destroy(program);
+    end(&r);
+}
+
 // Add to all elements on this unit; whether it took a launch.
 static bool is_launched(struct rig *r, struct hdi_unit *unit,
                         const struct hdi_chunk *chunk)
@@ -346,6 +378,7 @@ int main(void)
     tiles_run_work_groups(true);
     new_programs_are_linked();
     other_chunks_are_launched();
+    failures_are_told_of_their_place();
     kernels_go_to_their_class();
     local_memory_is_the_modules();
     return 0;

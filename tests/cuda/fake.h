@@ -26,6 +26,8 @@ struct fake_cuda {
     // Launches that have not begun wait, but for persistent kernels, until it
     // is off again.
     void (*hold)(bool on);
+    // From now on each call of the function with this name fails; "": none.
+    void (*fail_always)(const char *name);
 };
 
 // NULL: no fake driver is in use.

@@ -81,7 +81,7 @@ static inline struct cuda_gpu *cuda_gpu_of(const struct hdi_device *device)
 }
 
 // False: the context cannot be used, as after cuda_give_up(), and cuda_leave()
-// is not to be called.
+// is not to be called. The GPU is lost then.
 bool cuda_enter(struct cuda_gpu *gpu);
 void cuda_leave(struct cuda_gpu *gpu);
 

@@ -43,13 +43,19 @@ void cuda_give_up(struct cuda_gpu *gpu)
     cuda_lose(gpu, CUDA_LAUNCH_TIMEOUT);
 }
 
+// A program that resets the device takes the context away, for good: who waits
+// for what runs in it would wait for ever.
 bool cuda_enter(struct cuda_gpu *gpu)
 {
     if (atomic_load(&gpu->hangs))
         return false;
     // Once more, since what is to be closed has no other way.
-    return gpu->driver->CtxPushCurrent(gpu->context) == 0 ||
-           gpu->driver->CtxPushCurrent(gpu->context) == 0;
+    cuda_result result = gpu->driver->CtxPushCurrent(gpu->context);
+    if (result != 0)
+        result = gpu->driver->CtxPushCurrent(gpu->context);
+    if (result != 0)
+        cuda_lose(gpu, result);
+    return result == 0;
 }
 
 void cuda_leave(struct cuda_gpu *gpu)

@@ -262,9 +262,15 @@ static void watch(struct cuda_executor *e, struct tile *t, unsigned index)
         return;
     }
     // Asking takes longer than a short task.
-    if (now - e->asked < ASK_EVERY || !cuda_enter(e->gpu))
+    if (now - e->asked < ASK_EVERY)
         return;
     e->asked = now;
+    if (!cuda_enter(e->gpu)) {
+        name_passes(e, names, sizeof(names));
+        fail(e, HD_ENODEV, "the executor cannot be reached",
+             atomic_load(&e->gpu->lost), names);
+        return;
+    }
     const struct serve *s = &e->serve[cuda_layout_class(&e->layout, index)];
     cuda_result result = e->gpu->driver->EventQuery(s->ended);
     cuda_leave(e->gpu);

@@ -44,16 +44,14 @@ static cuda_address take_kept(struct cuda_gpu *gpu, uint64_t size)
     return address;
 }
 
-// With the context, unless the GPU was given up.
-static void free_kept(struct cuda_gpu *gpu)
+// Without the context nothing is freed on the GPU.
+static void free_kept(struct cuda_gpu *gpu, bool entered)
 {
-    bool hangs = atomic_load(&gpu->hangs);
-
     pthread_mutex_lock(&gpu->lock);
     while (gpu->kept) {
         struct cuda_block *b = gpu->kept;
         gpu->kept = b->next;
-        if (!hangs)
+        if (entered)
             gpu->driver->MemFree(b->address);
         free(b);
     }
@@ -65,8 +63,7 @@ void cuda_memory_clear(struct cuda_gpu *gpu)
 {
     bool entered = cuda_enter(gpu);
 
-    if (entered || atomic_load(&gpu->hangs))
-        free_kept(gpu);
+    free_kept(gpu, entered);
     if (entered)
         cuda_leave(gpu);
 }
@@ -102,7 +99,7 @@ static cuda_result get(struct cuda_gpu *gpu, uint64_t size,
         return CUDA_LAUNCH_TIMEOUT;
     cuda_result result = gpu->driver->MemAlloc(address, size);
     if (result == CUDA_OUT_OF_MEMORY) {
-        free_kept(gpu);
+        free_kept(gpu, true);
         result = gpu->driver->MemAlloc(address, size);
     }
     cuda_leave_alone(gpu);

@@ -199,8 +199,8 @@ static bool has_hung(struct cuda_gpu *gpu, const struct slot *slot)
     return true;
 }
 
-// Nobody tells any more how what was launched ends.
-// After a hang the driver is not called any more, not even to ask.
+// Nobody tells any more how what was launched ends: the driver cannot be asked,
+// or is not to be, after a hang.
 static void forsake(struct cuda_launcher *s)
 {
     while (s->done < s->submitted) {
@@ -236,10 +236,12 @@ uint64_t cuda_launcher_done(struct cuda_launcher *s)
     struct cuda_gpu *gpu = s->gpu;
     uint64_t before = s->done;
 
-    if (s->done < s->submitted && atomic_load(&gpu->hangs))
-        forsake(s);
-    if (s->done == s->submitted || !cuda_enter(gpu))
+    if (s->done == s->submitted)
         return s->done;
+    if (!cuda_enter(gpu)) {
+        forsake(s);
+        return s->done;
+    }
     while (s->done < s->submitted &&
            has_ended(gpu, s, &s->slots[(s->done + 1) % SLOTS])) {
         struct slot *slot = &s->slots[++s->done % SLOTS];

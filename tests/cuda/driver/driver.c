@@ -17,6 +17,7 @@ static _Thread_local struct cuda_context_ *current[16];
 static _Thread_local unsigned depth;
 atomic_uint_fast64_t fake_calls, fake_launches;
 static atomic_uint_fast64_t failing;
+static char broken[64]; // calls of this name fail
 atomic_int fake_sticky; // what went wrong on the device
 atomic_uint fake_resident;
 atomic_uint fake_resident_blocks;
@@ -98,7 +99,7 @@ cuda_result fake_enter(const char *name, bool needs_context)
         fake_complain("%s before cuInit", name);
         return NOT_INITIALIZED;
     }
-    if (number == atomic_load(&failing)) {
+    if (number == atomic_load(&failing) || strcmp(name, broken) == 0) {
         if (getenv("FAKE_CUDA_LOG"))
             fprintf(stderr, "fake cuda: %s fails\n", name);
         free_failed = free_failed || strncmp(name, "cuMemFree", 9) == 0;
@@ -281,6 +282,7 @@ cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
         while (atomic_load(&fake_resident) > 0)
             sched_yield();
         pthread_mutex_lock(&fake_lock);
+        fake_await_all();
         atomic_store(&fake_stop, false);
         atomic_store(&fake_sticky, 0);
     }
@@ -503,6 +505,13 @@ static uint64_t count_launches(void)
     return atomic_load(&fake_launches);
 }
 
+static void break_calls(const char *name)
+{
+    pthread_mutex_lock(&fake_lock);
+    snprintf(broken, sizeof(broken), "%s", name);
+    pthread_mutex_unlock(&fake_lock);
+}
+
 static void hold_launches(bool on)
 {
     atomic_store(&fake_held, on);
@@ -510,5 +519,5 @@ static void hold_launches(bool on)
 
 extern const struct fake_cuda fake_cuda_table;
 EXPORT const struct fake_cuda fake_cuda_table = {
-    count_calls,    fail_at,        report,        any_address,
-    count_resident, count_launches, set_registers, hold_launches};
+    count_calls,    fail_at,       report,        any_address, count_resident,
+    count_launches, set_registers, hold_launches, break_calls};

@@ -1,9 +1,11 @@
 // A kernel that faults or hangs on the GPU, in every form in which kernels run
-// there: its launch fails with an error that names it, the GPU is lost to the
-// runtime, the CPU goes on, and everything can be closed. After a fault the
-// next runtime has the GPU again; after a kernel that hangs no other may.
+// there, or a context that cannot be used any more while one runs: its launch
+// fails with an error that names it, the GPU is lost to the runtime, the CPU
+// goes on, and everything can be closed. After a kernel that hangs no other
+// runtime has the GPU; else the next one has it again.
 //
-//     lost_test FORM fault|hang
+//     lost_test FORM fault|hang|gone
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,8 +39,9 @@ static const char source[] =
 static struct hd_error error;
 static struct hd_runtime *runtime;
 static struct hd_program *program;
-static const char *kernel; // that goes wrong
-static bool hangs;
+static const char *kernel;  // that goes wrong
+static bool hangs, is_gone; // what is tried
+static const struct fake_cuda *fake;
 
 static const struct form {
     const char *name;
@@ -145,15 +148,29 @@ static void counts(uint64_t devices)
     hd_buffer_destroy(x);
 }
 
+// While the kernel runs, or before: the launch fails in either case.
+static void *take_context_away(void *data)
+{
+    usleep(500000);
+    fake->fail_always("cuCtxPushCurrent");
+    return data;
+}
+
 static void a_kernel_goes_wrong(void)
 {
+    pthread_t taker;
+
     begin();
     struct hd_buffer *x = zeros();
+    if (is_gone)
+        CHECK(pthread_create(&taker, NULL, take_context_away, NULL) == 0);
     hd_status status =
         form->by == HD_GRAPH_BY_ANY ? launch(kernel, x, GPU) : run_graph(x);
+    if (is_gone)
+        pthread_join(taker, NULL);
 
     printf("%s\n", error.text);
-    CHECK(status == (hangs ? HD_ETIMEOUT : HD_EFAULT));
+    CHECK(status == (hangs ? HD_ETIMEOUT : is_gone ? HD_ENODEV : HD_EFAULT));
     CHECK(strstr(error.text, kernel));
     // Units say which kernels they were at.
     CHECK(form->by != HD_GRAPH_BY_UNITS || !strstr(error.text, "'count'"));
@@ -169,6 +186,7 @@ static void a_kernel_goes_wrong(void)
 static void the_next_runtime_knows(void)
 {
     if (!hangs) {
+        fake->fail_always("");
         begin();
         counts(GPU);
         end();
@@ -185,8 +203,7 @@ static void the_next_runtime_knows(void)
 
 int main(int argc, char **argv)
 {
-    const struct fake_cuda *fake = fake_cuda();
-
+    fake = fake_cuda();
     if (!fake)
         SKIP("the fake driver is not named in HEDDLE_CUDA_DRIVER");
     alarm(PATIENCE);
@@ -194,11 +211,12 @@ int main(int argc, char **argv)
         if (argc > 2 && strcmp(argv[1], forms[i].name) == 0)
             form = &forms[i];
     CHECK(form);
-    kernel = argv[2];
-    hangs = strcmp(kernel, "hang") == 0;
+    hangs = strcmp(argv[2], "hang") == 0;
+    is_gone = strcmp(argv[2], "gone") == 0;
+    kernel = is_gone ? "hang" : argv[2];
     a_kernel_goes_wrong();
     the_next_runtime_knows();
-    if (!hangs) {
+    if (!hangs && !is_gone) {
         printf("%s", fake->report());
         CHECK(*fake->report() == '\0');
     }

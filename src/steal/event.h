@@ -107,6 +107,10 @@ struct hdi_spent {
     uint32_t count;
 };
 
+// Give back the records that a worker has kept, before it waits for others or
+// sleeps.
+void hdi_record_give_back(struct hd_worker *worker);
+
 // `bound` 0: the default. `lone`: one thread at a time starts and runs them.
 // False without memory. Destroy when no thread is left: what has not ended is
 // dropped.

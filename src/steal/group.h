@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/order.h"
 #include "heddle/task.h"
-#include "steal/order.h"
 
 //     word 0    jobs * 2 | waited         HDI_GROUP_JOB, HDI_GROUP_WAITED
 //     word 1    status << 8 | cancelled   set once, never cleared

@@ -1,5 +1,5 @@
 /* A cancelled group is heard of (hd_group_cancel() and hdi_pool_poke(), against
- * answer() in src/steal/working.c): it stores that it is cancelled and asks the
+ * answer() in src/steal/worker/working.c): it stores that it is cancelled and asks the
  * owner, whose next fork looks; the owner withdraws the request, then looks
  * again. When both are done, the owner knows, or the request stands. */
 #define LOCATIONS 2

@@ -1,4 +1,4 @@
-/* The job deque (src/steal/deque.c), with its fences: one owner that pushes,
+/* The job deque (src/steal/queue/deque.c), with its fences: one owner that pushes,
  * pops and grows the ring, thieves that steal. Every job comes out once. */
 #ifndef STEALS
 #define STEALS 2

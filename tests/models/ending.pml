@@ -1,4 +1,4 @@
-/* A pool that stops (finish() and park() in src/steal/working.c, and
+/* A pool that stops (finish() and park() in src/steal/worker/working.c, and
  * hd_pool_destroy()): what was handed in before runs, and all go home.
  *
  * A thread hands in jobs, then stops the pool. The first job hands in one more

@@ -1,5 +1,5 @@
 /* Starting after an event against its end (hdi_event_start() and end_one() in
- * src/steal/progress.c): whoever comes after it gets ready once, when both have
+ * src/steal/event/progress.c): whoever comes after it gets ready once, when both have
  * counted it down, and sees what the event did. `head` is the list of those that
  * come after it, newest first, or says that it has ended, in one word. */
 #define LOCATIONS 6

@@ -1,4 +1,4 @@
-/* Gangs of as many members as there are workers (src/steal/lineup.c): all or none
+/* Gangs of as many members as there are workers (src/steal/worker/lineup.c): all or none
  * of a gang starts, gangs that start at the same time all do in the end, and what
  * ends before it starts leaves nobody behind.
  *

@@ -1,5 +1,5 @@
 /* A record of an event that ends, is held, waited for, and used again, and looks
- * with the handle of before (src/steal/record.c and handle.c): who holds it finds
+ * with the handle of before (src/steal/event/record.c and handle.c): who holds it finds
  * its own generation, it is given back once, by the last, who sees what all did;
  * and nobody is added to a later one.
  *

@@ -1,4 +1,4 @@
-/* Fewer workers while the pool runs (src/steal/home.c): a worker that is not
+/* Fewer workers while the pool runs (src/steal/pool/home.c): a worker that is not
  * wanted goes home, and no job is left beside those who sleep; wanted again, it
  * comes.
  *

@@ -1,5 +1,5 @@
 /* A stolen task comes home (tell_joined(), park() and hd_join_slow_() in
- * src/steal/working.c): its join does not sleep beside the result, and gets the
+ * src/steal/worker/working.c): its join does not sleep beside the result, and gets the
  * whole of it.
  *
  * The joiner parks until the task's state says that it is done; the thief says

@@ -1,4 +1,4 @@
-/* The last look before a pool ends (finish() in src/steal/working.c): a worker that
+/* The last look before a pool ends (finish() in src/steal/worker/working.c): a worker that
  * lies down sees that the pool stops, no job, and nobody awake; then none is left.
  *
  * ending.pml has the whole; here is the corner of it where loads out of order do

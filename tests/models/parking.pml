@@ -1,4 +1,4 @@
-/* Falling asleep and being woken (src/steal/idle.h): nobody sleeps beside work.
+/* Falling asleep and being woken (src/steal/worker/idle.h): nobody sleeps beside work.
  *
  * Workers, and a thread that hands in jobs. When all have come to rest and a
  * job is left, Spin finds an invalid end state.

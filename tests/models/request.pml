@@ -1,5 +1,5 @@
 /* A request for work stands while anybody sleeps (park() and answer() in
- * src/steal/working.c): the worker that goes to sleep announces itself, then asks;
+ * src/steal/worker/working.c): the worker that goes to sleep announces itself, then asks;
  * the owner withdraws the request, then looks for sleepers and asks itself. If
  * the sleeper is still parked when both are done, the request is there. */
 #define LOCATIONS 2

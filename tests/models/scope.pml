@@ -1,4 +1,4 @@
-/* Which group a stolen task belongs to (src/steal/scope.h): a thief asks for the
+/* Which group a stolen task belongs to (src/steal/worker/scope.h): a thief asks for the
  * frame that covers its record while the owner enters and leaves frames above
  * it.
  *

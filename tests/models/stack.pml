@@ -1,4 +1,4 @@
-/* Publication in the task stack (src/steal/stack.h): an owner that publishes,
+/* Publication in the task stack (src/steal/queue/stack.h): an owner that publishes,
  * takes back and joins, thieves that take.
  *
  * Every task runs once, with the arguments of its last publication, and a join

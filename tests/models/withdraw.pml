@@ -1,5 +1,5 @@
 /* Cancelling an event that gets ready, is queued and run at the same time
- * (get_ready() and run_one() in src/steal/progress.c, hd_event_cancel() in
+ * (get_ready() and run_one() in src/steal/event/progress.c, hd_event_cancel() in
  * handle.c): it is run or cancelled, ends once, and its record goes once, after
  * the queue has let go of it. */
 #define LOCATIONS 3

@@ -16,7 +16,7 @@
 #include "base/topology.h"
 #include "dispatch/dispatcher.h"
 #include "launch/broker/tenancy.h"
-#include "steal/order.h"
+#include "base/order.h"
 #include "steal/worker.h"
 
 // CHANNELS: launches beyond that share one, or stand in line. TURN: longer

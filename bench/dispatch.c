@@ -16,7 +16,8 @@
 
 #include "base/clock.h"
 #include "dispatch/dispatcher.h"
-#include "dispatch/runs.h"
+#include "dispatch/maps/runs.h"
+#include "dispatch/policies/policy.h"
 #include "sim/policy.h"
 #include "sim/sweep.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dispatch/samples.h"
+#include "sim/samples.h"
 
 int sim_machine_resource(const struct sim_machine *machine, const char *name)
 {
@@ -37,7 +37,7 @@ static hd_status choose_shifts(const struct hdi_module_resource *resource,
         needed[length]++;
     } while (text->used < text->count &&
              isdigit((unsigned char)text->word[text->used][0]));
-    *count = hdi_samples_choose(resource->blocks, needed, above, shifts);
+    *count = sim_samples_choose(resource->blocks, needed, above, shifts);
     return HD_OK;
 }
 
@@ -68,7 +68,7 @@ static hd_status read_shifts(struct sim_machine *machine, struct sim_text *text,
          strcmp(text->word[text->used], "lengths") == 0))
         HDI_TRY(choose_shifts(resource, text, shifts, &count));
     else if (count == 0)
-        count = hdi_samples_choose(resource->blocks, NULL, 0, shifts);
+        count = sim_samples_choose(resource->blocks, NULL, 0, shifts);
     resource->shift_count = count;
     return HD_OK;
 }
@@ -127,11 +127,11 @@ static hd_status read_resource(struct sim_machine *machine,
 static hd_status read_searcher(struct sim_machine *machine,
                                struct sim_text *text)
 {
-    unsigned blocks[HDI_SEARCHER_MAPS], count = 0;
+    unsigned blocks[SIM_SEARCHER_MAPS], count = 0;
     struct hd_error reason;
     uint64_t width;
 
-    HDI_TRY(sim_text_number(text, "width", 1, HDI_SEARCHER_BLOCKS, &width));
+    HDI_TRY(sim_text_number(text, "width", 1, SIM_SEARCHER_BLOCKS, &width));
     while (text->used < text->count) {
         const char *name;
         HDI_TRY(sim_text_key(text, &name));
@@ -139,13 +139,13 @@ static hd_status read_searcher(struct sim_machine *machine,
         if (r < 0 || !machine->shape.resources[r].contiguous)
             return sim_text_fail(text, "no contiguous resource '%s' so far",
                                  name);
-        if (count == HDI_SEARCHER_MAPS)
+        if (count == SIM_SEARCHER_MAPS)
             return sim_text_fail(text, "too many resources");
         const struct hdi_module_resource *resource =
             &machine->shape.resources[r];
         blocks[count++] = resource->blocks / resource->group;
     }
-    if (hdi_searcher_init(&machine->searcher, (unsigned)width, blocks, count,
+    if (sim_searcher_init(&machine->searcher, (unsigned)width, blocks, count,
                           &reason) != HD_OK)
         return sim_text_fail(text, "%s", reason.text);
     machine->has_searcher = true;

@@ -18,8 +18,8 @@
 #ifndef HEDDLE_SIM_MACHINE_H
 #define HEDDLE_SIM_MACHINE_H
 
-#include "dispatch/searcher.h"
-#include "dispatch/shape.h"
+#include "dispatch/model/shape.h"
+#include "sim/searcher.h"
 #include "sim/text.h"
 
 enum {
@@ -38,7 +38,7 @@ struct sim_machine {
     uint16_t *shifts[HDI_MAX_RESOURCES];
     enum sim_timing timing;
     bool has_searcher;
-    struct hdi_searcher searcher;
+    struct sim_searcher searcher;
     uint64_t period; // [cycles]
     unsigned class_count;
     struct {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "dispatch/policy.h"
+#include "dispatch/policies/policy.h"
 
 const char sim_policy_help[] =
     "Simulate the dispatch of work-groups to modules, or make a workload of a\n"

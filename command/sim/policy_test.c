@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/policy.h"
+#include "dispatch/policies/policy.h"
 #include "tests/check.h"
 
 static struct hd_error error;

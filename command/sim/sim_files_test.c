@@ -1,6 +1,7 @@
 // What the simulator reads and writes, and files that are wrong.
 #include <unistd.h>
 
+#include "dispatch/policies/policy.h"
 #include "sim/csv.h"
 #include "sim/policy.h"
 #include "sim/run.h"

@@ -1,4 +1,5 @@
 // The simulator against models that are slower and simpler.
+#include "dispatch/policies/policy.h"
 #include "sim/policy.h"
 #include "sim/setup.h"
 #include "sim/sweep.h"

@@ -23,8 +23,8 @@
 #ifndef HEDDLE_SIM_WORKLOAD_H
 #define HEDDLE_SIM_WORKLOAD_H
 
-#include "dispatch/need.h"
-#include "dispatch/random.h"
+#include "base/random.h"
+#include "dispatch/model/need.h"
 #include "sim/machine.h"
 
 enum {

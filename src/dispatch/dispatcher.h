@@ -13,13 +13,13 @@
 #ifndef HDI_DISPATCH_DISPATCHER_H
 #define HDI_DISPATCH_DISPATCHER_H
 
-#include "dispatch/balance.h"
-#include "dispatch/channel.h"
-#include "dispatch/match.h"
-#include "dispatch/module.h"
-#include "dispatch/priority.h"
-#include "dispatch/random.h"
-#include "dispatch/split.h"
+#include "base/random.h"
+#include "dispatch/choice/balance.h"
+#include "dispatch/choice/match.h"
+#include "dispatch/choice/priority.h"
+#include "dispatch/choice/split.h"
+#include "dispatch/model/channel.h"
+#include "dispatch/model/module.h"
 
 enum hdi_order {
     HDI_ORDER_PRIORITY, // highest first, marks between equals
@@ -77,12 +77,6 @@ struct hdi_policy {
     // NULL: nothing is.
     int64_t (*prefer)(const struct hdi_head *head);
 };
-
-// Rotating priority, marks, splitting, balance by what is left; no more.
-struct hdi_policy hdi_policy_plain(void);
-
-// The better one; docs/dispatch.md says why.
-struct hdi_policy hdi_policy_balanced(void);
 
 struct hdi_decision {
     uint32_t channel, module, lease;

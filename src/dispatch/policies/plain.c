@@ -1,4 +1,4 @@
-#include "dispatch/policy.h"
+#include "dispatch/policies/policy.h"
 
 struct hdi_policy hdi_policy_plain(void)
 {

@@ -1,4 +1,4 @@
-#include "dispatch/policy.h"
+#include "dispatch/policies/policy.h"
 
 static struct hdi_policy make(void)
 {

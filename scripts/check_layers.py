@@ -12,8 +12,8 @@ built on the dispatch layer, and the planners of the graph layer.
 ARCHITECTURE.md draws the layers: a file includes only its own layer and those on
 lines of the picture below its own, and each file the page names is there.
 
-A room of the compiler has at most 25 files beside its tests, and one of them begins
-"Main header of" it.
+A folder of src/ has at most 25 sources and headers in C beside its tests. In each room of
+the compiler one begins "Main header of" it.
 
 No units, a header and the source file of its name, include each other, be it by
 way of others.
@@ -44,8 +44,11 @@ OPEN = {
     for room in re.findall(r"^([a-z]+) +open:", file.read_text(), re.MULTILINE)
 }
 
-# Files of a room, beside tests: as many as can be taken in at once.
-MOST_FILES = 25
+# Files of a folder, beside tests: as many as can be taken in at once.
+MAX_FILES = 25
+
+# Folders that are larger still.
+LARGE = {"backend/cpu", "field/cluster", "icd"}
 
 # Header pattern: the only folder that may include it.
 HOMES = {
@@ -114,12 +117,24 @@ def complaints_in_source(file):
                 yield f"includes {name}; only {home} may"
 
 
+def files_of(folder):
+    return [f for f in folder.glob("*.[ch]") if "_test" not in f.stem]
+
+
+def complaints_about_sizes():
+    for folder in [SRC, *(f for f in SRC.rglob("*") if f.is_dir())]:
+        name = folder.relative_to(SRC).as_posix()
+        count = len(files_of(folder))
+        if count > MAX_FILES and name not in LARGE:
+            yield f"src/{name}: has {count} files, more than {MAX_FILES}"
+        if count <= MAX_FILES and name in LARGE:
+            yield f"src/{name}: has {count} files only: take it out of LARGE"
+
+
 def complaints_about_rooms(home):
     for room in LISTS[home]:
         folder = f"src/{home}/{room}"
-        files = [f for f in (SRC / home / room).glob("*.[ch]") if "_test" not in f.stem]
-        if len(files) > MOST_FILES:
-            yield f"{folder}: has {len(files)} files, more than {MOST_FILES}"
+        files = files_of(SRC / home / room)
         plate = f"// Main header of {room}"
         plates = [f for f in files if f.read_text().startswith(plate)]
         if len(plates) != 1:
@@ -224,7 +239,7 @@ def main():
     ]
     for text in about_page:
         print(f"ARCHITECTURE.md: {text}")
-    about_rooms = [*complaints_about_rooms("kernel/compiler")]
+    about_rooms = [*complaints_about_rooms("kernel/compiler"), *complaints_about_sizes()]
     for text in about_rooms:
         print(text)
     units = units_of(sources)

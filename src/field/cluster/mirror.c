@@ -8,15 +8,20 @@
 #include "launch/measure/pace.h"
 #include "launch/memory/buffer.h"
 
+// Of others at most so many entries, of some 150 bytes each: kernels may touch
+// other parts each time. With more all go, and are copied again.
+enum {
+    PARTS = 1 << 14
+};
+
 // A memory block of the node's own, or a part of one of another's.
 // Invariant: an own block is there, home or both.
 struct block {
     struct block *next; // in its bucket
     struct hd_grid box; // [ordinals]
     bool own;
-    bool there;       // it is valid on the device
-    bool home;        // own: it is valid in the process's memory
-    uint64_t version; // others': of the field, that is there
+    bool there; // it is valid on the device
+    bool home;  // own: it is valid in the process's memory
 };
 
 // One for each field and device here.
@@ -27,6 +32,8 @@ struct hdi_mirror {
     uint64_t begin, size; // of the whole array [bytes]
     struct block **bucket;
     size_t buckets, count;
+    size_t others;    // of `count`
+    uint64_t version; // of the field, that these are of
     // Of the same device, without blocks: see hdi_mirror_part(). The node's.
     struct hdi_mirror *apart;
 };
@@ -49,7 +56,7 @@ static void forget(struct hdi_mirror *m)
         }
     free(m->bucket);
     m->bucket = NULL;
-    m->buckets = m->count = 0;
+    m->buckets = m->count = m->others = 0;
 }
 
 static void free_memory(struct hdi_mirror *m)
@@ -168,7 +175,25 @@ static struct block *enter(struct hdi_mirror *m, const struct hd_grid *box,
     *b = (struct block){.next = *first, .box = *box, .own = own, .home = own};
     *first = b;
     m->count++;
+    m->others += !own;
     return b;
+}
+
+// The entries of others' parts go; what is in the device's memory stays, as
+// anything.
+static void drop_others(struct hdi_mirror *m)
+{
+    for (size_t i = 0; i < m->buckets; i++)
+        for (struct block **link = &m->bucket[i], *b; (b = *link);) {
+            if (b->own) {
+                link = &b->next;
+                continue;
+            }
+            *link = b->next;
+            m->count--;
+            free(b);
+        }
+    m->others = 0;
 }
 
 bool hdi_mirror_block(const struct hd_field *field, const int64_t *ordinals,
@@ -593,8 +618,8 @@ hd_status hdi_mirror_own(struct hd_field *field, uint32_t node,
     return status;
 }
 
-// Entries of others' parts stay when their version is old: the same parts are
-// read again in the next run.
+// All of others that is there is of one version. Nothing else is expected until
+// this part has been filled: the node's thread does both.
 hd_status hdi_mirror_expect(struct hd_field *field, uint32_t node,
                             const struct hd_grid *part, bool *there,
                             struct hd_error *error)
@@ -602,8 +627,11 @@ hd_status hdi_mirror_expect(struct hd_field *field, uint32_t node,
     struct hdi_mirror *m = hdi_mirror_of(field, node);
 
     pthread_mutex_lock(&m->lock);
+    if (m->version != field->version || (m->others >= PARTS && !find(m, part)))
+        drop_others(m);
+    m->version = field->version;
     struct block *b = enter(m, part, false);
-    *there = b && b->there && b->version == field->version;
+    *there = b && b->there;
     hd_status status =
         b ? make_room(field, m, part, error)
           : hdi_fail(error, HD_ENOMEM, "no memory for a field's blocks");
@@ -619,12 +647,8 @@ hd_status hdi_mirror_fill(struct hd_field *field, uint32_t node,
 
     pthread_mutex_lock(&m->lock);
     hd_status status = copy_box(field, m, from, part, true, error);
-    if (status == HD_OK) {
-        struct block *b = find(m, part);
-
-        b->there = true;
-        b->version = field->version;
-    }
+    if (status == HD_OK)
+        find(m, part)->there = true;
     pthread_mutex_unlock(&m->lock);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "field/cluster/mirror.h"
 #include "heddle/agile.h"
 #include "heddle/heddle.h"
 #include "tests/check.h"
@@ -399,6 +400,48 @@ static void transposed_blocks_move_once(void)
     close_all();
 }
 
+static bool brought(struct hd_field *field, const struct hd_grid *part)
+{
+    static float zeros[N * N];
+    struct hdi_window window = {
+        .box = *part, .data = (char *)zeros, .step = {N, 1}};
+    bool there;
+
+    CHECK_OK(hdi_mirror_expect(field, GPU, part, &there, &error), error);
+    if (!there)
+        CHECK_OK(hdi_mirror_fill(field, GPU, part, &window, &error), error);
+    return !there;
+}
+
+// Ever-changing footprints: what is kept of them is bounded, what is read again
+// soon is there, and nothing is of an old version.
+static void parts_of_others_are_forgotten(void)
+{
+    open_all("cpu,gpu");
+    struct hd_map *map = parse("36x36 tiles 36x36 cyclic nodes %u");
+    struct hd_field *field = empty(map);
+    struct hd_grid part = {2, {1, 1}, {0}}, first = part;
+    unsigned parts = 0;
+
+    for (int64_t y = 0; y < N; y++)
+        for (int64_t x = 0; x < N; x++)
+            for (part.extent[1] = 1; part.extent[1] <= N - x;
+                 part.extent[1]++, parts++) {
+                part.offset[0] = y;
+                part.offset[1] = x;
+                CHECK(brought(field, &part));
+            }
+    CHECK(parts > 20000);
+    part.extent[1] = 1;
+    CHECK(!brought(field, &part));
+    CHECK(brought(field, &first) && !brought(field, &first));
+    field->version++;
+    CHECK(brought(field, &first));
+    hd_field_destroy(field);
+    hd_map_destroy(map);
+    close_all();
+}
+
 int main(void)
 {
     fake = fake_cuda();
@@ -418,5 +461,6 @@ int main(void)
                            false);
     the_host_sees_what_the_gpu_wrote();
     transposed_blocks_move_once();
+    parts_of_others_are_forgotten();
     return 0;
 }

@@ -48,7 +48,7 @@ OPEN = {
 MAX_FILES = 25
 
 # Folders that are larger still.
-LARGE = {"backend/cpu", "field/cluster", "icd"}
+LARGE = {"backend/cpu", "icd"}
 
 # Header pattern: the only folder that may include it.
 HOMES = {

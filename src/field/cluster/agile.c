@@ -118,9 +118,8 @@ hd_status hd_field_create(struct hd_cluster *cluster, uint64_t element,
         if (status == HD_OK && !lay_out(f, &size))
             status = hdi_fail(error, HD_ELIMIT, "the field is too large");
     }
-    status =
-        hdi_cluster_agree(cluster, "hd_field_create()",
-                          hdi_mix(hdi_map_digest(map), element), status, error);
+    status = hdi_cluster_agree(cluster, "hd_field_create()",
+                               hdi_mix(map->digest, element), status, error);
     if (status == HD_OK) {
         status = cluster->transport->share(cluster->net, size, &f->shared);
         if (status == HD_ENOMEM)

@@ -471,6 +471,20 @@ static void bad_arguments_are_refused(void)
     hd_map_destroy(many);
 }
 
+// Maps that differ in nothing but a table: one process gives another node the
+// larger share. Memory would be of different sizes.
+static void maps_that_differ_are_told(void)
+{
+    bool first = hd_cluster_process(cluster) == 0;
+    struct hd_map *map = parse(first ? "12 tiles 1 cyclic weights 2,1"
+                                     : "12 tiles 1 cyclic weights 1,2");
+    struct hd_field *field;
+
+    CHECK_FAILS(hd_field_create(cluster, 8, map, &field, &error), HD_EINVAL,
+                error, "different arguments");
+    hd_map_destroy(map);
+}
+
 int main(void)
 {
     static const unsigned counts[] = {1, 2, 3, 4, 7};
@@ -500,6 +514,8 @@ int main(void)
         meshes_may_differ();
         elements_have_any_size();
         bad_arguments_are_refused();
+        if (hd_cluster_processes(cluster) > 1)
+            maps_that_differ_are_told();
         hd_cluster_leave(cluster);
         if (!alone && i == 2)
             break;

@@ -94,14 +94,9 @@ static uint64_t digest_of(const struct hdi_assign *a)
     const struct hd_view *view = &a->view;
     uint64_t digest = hdi_mix(a->field->number, view->field_ != NULL);
 
-    if (view->field_)
-        digest = hdi_mix(digest, view->field_->number);
-    for (unsigned k = 0; view->field_ && k < view->rank_; k++) {
-        digest = hdi_mix(digest, view->axis_[k]);
-        digest = hdi_mix(digest, (uint64_t)view->start_[k]);
-        digest = hdi_mix(digest, (uint64_t)view->step_[k]);
-    }
-    return digest;
+    return view->field_ ? hdi_mix(hdi_mix(digest, view->field_->number),
+                                  hdi_view_digest(view))
+                        : digest;
 }
 
 void hdi_assign_call(struct hdi_assign *a, hd_status status)

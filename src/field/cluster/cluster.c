@@ -62,7 +62,8 @@ static hd_status count_nodes(struct hd_cluster *c,
 {
     hd_status status = HD_OK;
     char call[60];
-    uint64_t digest = hdi_mix(params->parts != NULL, c->messages);
+    uint64_t digest =
+        hdi_mix(hdi_mix(params->parts != NULL, c->messages), c->piece);
 
     c->here = params->nodes ? params->nodes : 1;
     if (params->parts && params->nodes)
@@ -336,29 +337,6 @@ hd_status hdi_cluster_wait(struct hd_cluster *cluster,
     uint64_t size;
 
     return hdi_cluster_wait_size(cluster, transfer, who, &size, error);
-}
-
-// Digests ---------------------------------------------------------------------
-
-// A sample of what makes a map, to find calls that differ: two maps that differ
-// may have the same, and do where only tables of weights do.
-uint64_t hdi_map_digest(const struct hd_map *map)
-{
-    uint64_t digest = hdi_mix(map->nodes, map->count);
-
-    for (unsigned i = 0; i < map->grid.rank; i++) {
-        digest = hdi_mix(digest, (uint64_t)map->grid.extent[i]);
-        digest = hdi_mix(digest, (uint64_t)map->grid.offset[i]);
-        digest = hdi_mix(digest, (uint64_t)map->stride[i]);
-        digest = hdi_mix(digest, (uint64_t)map->memory[i]);
-        digest = hdi_mix(digest, (uint64_t)map->axis[i].tiles);
-        digest = hdi_mix(digest, (uint64_t)map->axis[i].classes);
-    }
-    for (uint32_t n = 0; map->label && n < map->nodes; n++)
-        digest = hdi_mix(digest, map->label[n]);
-    for (uint64_t i = 0; map->owner && i < map->count; i++)
-        digest = hdi_mix(digest, map->owner[i]);
-    return hdi_mix(digest, (uint64_t)map->kind);
 }
 
 // Routes ----------------------------------------------------------------------

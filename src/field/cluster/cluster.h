@@ -15,7 +15,7 @@
 
 #include "field/cluster/agree.h"
 #include "field/cluster/domain.h"
-#include "field/cluster/mix.h"
+#include "field/map/mix.h"
 #include "field/plan/plan.h"
 #include "heddle/agile.h"
 #include "transport/transport.h"
@@ -115,9 +115,6 @@ static inline uint32_t hdi_cluster_first(const struct hd_cluster *cluster)
 hd_status hdi_cluster_join(const struct hd_cluster_params *params,
                            struct hdi_launcher *launcher,
                            struct hd_cluster **cluster, struct hd_error *error);
-
-// A digest of a map, equal on all processes.
-uint64_t hdi_map_digest(const struct hd_map *map);
 
 // How long one has waited; all zero at first.
 // `begin` stays 0 for the first looks, which cost less than reading the time.

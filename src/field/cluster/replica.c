@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "field/cluster/mix.h"
+#include "field/map/mix.h"
 #include "field/plan/copy.h"
 
 enum {

@@ -531,14 +531,34 @@ static bool needs_agent(const struct hd_cluster *cluster)
     return false;
 }
 
+// What tasks compute of what, which must be equal on all processes, since any
+// of them may do any of the tasks. How they do it is each process's own.
+static uint64_t digest_of(const struct hd_forall *forall)
+{
+    uint64_t digest = hdi_mix(forall->output->number, forall->update);
+
+    for (unsigned i = 0; i < forall->input_count; i++) {
+        const struct hd_input *input = &forall->inputs[i];
+
+        digest = hdi_mix(digest, hdi_view_digest(&input->view));
+        digest = hdi_mix(digest, input->view.field_->number);
+        digest = hdi_mix(digest, input->touched);
+        for (unsigned k = 0; k < input->view.grid.rank; k++) {
+            digest = hdi_mix(digest, (uint64_t)input->before[k]);
+            digest = hdi_mix(digest, (uint64_t)input->after[k]);
+        }
+    }
+    return digest;
+}
+
 // Whatever fails is handed to the agreement, which all processes take part in.
 // The agent is there before it, because others may ask as soon as it is over.
 static hd_status begin_run(struct hdi_run *run, enum hdi_by crew, bool threads,
                            struct hd_error *error)
 {
     const struct hd_forall *forall = run->forall;
-    uint64_t digest = forall->output->number;
     hd_status status = check_forall(forall, error);
+    uint64_t digest = status == HD_OK ? digest_of(forall) : 0;
 
     run->queue = calloc(run->output->map->nodes, sizeof(*run->queue));
     run->traffic = calloc(run->cluster->here, sizeof(*run->traffic));
@@ -554,10 +574,6 @@ static hd_status begin_run(struct hdi_run *run, enum hdi_by crew, bool threads,
     run->number = run->cluster->runs + 1;
     if (status == HD_OK && needs_agent(run->cluster))
         status = hdi_agent_start(run, threads, &run->agent, error);
-    for (unsigned i = 0; i < forall->input_count; i++)
-        digest = hdi_mix(digest, forall->inputs[i].view.field_
-                                     ? forall->inputs[i].view.field_->number
-                                     : 0);
     HDI_TRY(
         hdi_cluster_agree(run->cluster, "hd_forall()", digest, status, error));
     run->cluster->runs++;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field/map/mix.h"
+
 void hdi_axis_cut_equal(struct hdi_axis *axis, int64_t extent, int64_t tile)
 {
     if (tile > extent)
@@ -107,9 +109,23 @@ int64_t hdi_axis_class_size(const struct hdi_axis *axis, int64_t class)
         return 0;
 
     int64_t last = axis->tiles - 1, tiles = (last - class) / axis->classes + 1;
-    int64_t missing = axis->tiles * axis->tile - axis->extent;
 
-    return tiles * axis->tile - (last % axis->classes == class ? missing : 0);
+    return last % axis->classes == class ? (tiles - 1) * axis->tile +
+                                               axis->extent - last * axis->tile
+                                         : tiles * axis->tile;
+}
+
+uint64_t hdi_axis_digest(const struct hdi_axis *axis, uint64_t digest)
+{
+    digest = hdi_mix(digest, (uint64_t)axis->extent);
+    digest = hdi_mix(digest, (uint64_t)axis->tile);
+    digest = hdi_mix(digest, (uint64_t)axis->tiles);
+    digest = hdi_mix(digest, (uint64_t)axis->classes);
+    for (int64_t t = 0; axis->begin && t < axis->tiles; t++)
+        digest = hdi_mix(digest, (uint64_t)axis->begin[t]);
+    for (int64_t t = 0; axis->class_of && t < axis->tiles; t++)
+        digest = hdi_mix(digest, axis->class_of[t]);
+    return digest;
 }
 
 // Tables and formulas may say the same, so what they say is compared, unless

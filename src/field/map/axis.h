@@ -60,6 +60,10 @@ bool hdi_axis_classes(struct hdi_axis *axis, int64_t classes,
 void hdi_axis_free(struct hdi_axis *axis);
 bool hdi_axis_equal(const struct hdi_axis *a, const struct hdi_axis *b);
 
+// Add to a digest how the axis is cut and classed. Axes that are made in the
+// same way add the same.
+uint64_t hdi_axis_digest(const struct hdi_axis *axis, uint64_t digest);
+
 // Elements of a class.
 int64_t hdi_axis_class_size(const struct hdi_axis *axis, int64_t class);
 

@@ -614,7 +614,7 @@ hd_status hd_map_create(const struct hd_map_params *params, struct hd_map **map,
         status =
             hdi_map_grains(m, params->memory_block, params->task_block, error);
     if (status == HD_OK)
-        status = hdi_map_number(m, error);
+        status = hdi_map_end(m, error);
     if (status != HD_OK) {
         hd_map_destroy(m);
         return status;
@@ -704,7 +704,7 @@ hd_status hd_map_create_segments(const struct hd_grid *grid,
         status = hdi_map_grains(m, grains ? grains->memory_block : none,
                                 grains ? grains->task_block : none, error);
     if (status == HD_OK)
-        status = hdi_map_number(m, error);
+        status = hdi_map_end(m, error);
     if (status != HD_OK) {
         hd_map_destroy(m);
         return status;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "field/map/mix.h"
 
 // A map that hd_map_destroy() can take at any moment of its making: all tables
 // are NULL. Grids from callers have the entries behind `rank` undefined, so
@@ -102,9 +103,12 @@ hd_status hd_map_relabel(const struct hd_map *map, const uint32_t *to,
     }
 
     // Where the nodes of the origin went before, they go on from.
-    for (uint32_t n = 0; n < map->nodes; n++)
-        label[n] = to[map->label ? map->label[n] : n];
     *m = *map;
+    m->digest = map->origin ? map->origin->digest : map->digest;
+    for (uint32_t n = 0; n < map->nodes; n++) {
+        label[n] = to[map->label ? map->label[n] : n];
+        m->digest = hdi_mix(m->digest, label[n]);
+    }
     m->label = label;
     m->origin = hdi_map_hold(map->origin ? map->origin : map);
     atomic_init(&m->holders, 1);
@@ -114,7 +118,7 @@ hd_status hd_map_relabel(const struct hd_map *map, const uint32_t *to,
 
 // A counting sort of the segments by owner. Without it, what a node owns would
 // be found by looking at all segments, for each node.
-hd_status hdi_map_number(struct hd_map *map, struct hd_error *error)
+static hd_status number(struct hd_map *map, struct hd_error *error)
 {
     if (!map->owner)
         return HD_OK;
@@ -132,6 +136,53 @@ hd_status hdi_map_number(struct hd_map *map, struct hd_error *error)
     for (uint64_t i = 0; i < map->count; i++)
         if (map->owner[i] != HD_NO_NODE)
             map->numbers[map->first[map->owner[i] + 1]++] = i;
+    return HD_OK;
+}
+
+static uint64_t digest_grid(uint64_t digest, const struct hd_grid *grid)
+{
+    for (unsigned i = 0; i < grid->rank; i++) {
+        digest = hdi_mix(digest, (uint64_t)grid->extent[i]);
+        digest = hdi_mix(digest, (uint64_t)grid->offset[i]);
+    }
+    return digest;
+}
+
+// All tables, once: weights are in `pattern` and `starts` only, split points in
+// the axes. What is implied by others is left out.
+static uint64_t digest_of(const struct hd_map *map)
+{
+    uint64_t digest = hdi_mix(map->nodes, (uint64_t)map->kind);
+
+    digest = hdi_mix(digest_grid(digest, &map->grid), map->count);
+    for (unsigned i = 0; i < map->grid.rank; i++) {
+        digest = hdi_mix(digest, (uint64_t)map->stride[i]);
+        digest = hdi_mix(digest, (uint64_t)map->memory[i]);
+        digest = hdi_mix(digest, (uint64_t)map->task[i]);
+        digest = hdi_mix(digest, map->order[i]);
+        digest = hdi_mix(digest, map->step[i]);
+        digest = hdi_axis_digest(&map->axis[i], digest);
+    }
+    for (unsigned s = 0; s < map->shape_count; s++) {
+        for (unsigned i = 0; i < map->grid.rank; i++)
+            digest = hdi_mix(digest, (uint64_t)map->shape[s].factor[i]);
+        digest = hdi_mix(digest, (uint64_t)map->shape[s].most);
+    }
+    for (uint32_t k = 0; k < map->period; k++)
+        digest = hdi_mix(digest, map->pattern[k]);
+    for (uint32_t n = 0; map->starts && n < map->nodes; n++)
+        digest = hdi_mix(digest, map->starts[n]);
+    for (uint64_t i = 0; map->owner && i < map->count; i++)
+        digest = hdi_mix(digest, map->owner[i]);
+    for (uint64_t i = 0; map->boxes && i < map->count; i++)
+        digest = digest_grid(digest, &map->boxes[i]);
+    return digest;
+}
+
+hd_status hdi_map_end(struct hd_map *map, struct hd_error *error)
+{
+    HDI_TRY(number(map, error));
+    map->digest = digest_of(map);
     return HD_OK;
 }
 
@@ -210,7 +261,7 @@ uint32_t hdi_map_class_owner(const struct hd_map *map, const int64_t *class)
 
     if (map->kind == HDI_OWNER_MESH || map->kind == HDI_OWNER_CYCLIC) {
         for (unsigned i = 0; i < map->grid.rank; i++)
-            sum += (uint64_t)class[i] * map->step[i];
+            sum += (uint64_t) class[i] * map->step[i];
         return labelled(map, map->kind == HDI_OWNER_MESH
                                  ? (uint32_t)sum
                                  : map->pattern[sum % map->period]);
@@ -218,7 +269,7 @@ uint32_t hdi_map_class_owner(const struct hd_map *map, const int64_t *class)
 
     // Each tile is a class of its own.
     for (unsigned i = 0; i < map->grid.rank; i++)
-        sum += (uint64_t)class[i] * map->number_step[i];
+        sum += (uint64_t) class[i] * map->number_step[i];
     return labelled(map, map->kind == HDI_OWNER_RANGE ? range_of(map, sum)
                                                       : map->owner[sum]);
 }

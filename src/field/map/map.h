@@ -14,7 +14,7 @@
 //           6 7 8      are 0, 2, 6 and 8               rows of 0 and 2, 6 and 8
 //
 // A map is made in this order: hdi_map_begin(), the owners (deal.c),
-// hdi_map_grains(), hdi_map_number(). After that nothing of it changes but
+// hdi_map_grains(), hdi_map_end(). After that nothing of it changes but
 // `holders`, so any number of threads may read it without a lock.
 #ifndef HDI_FIELD_MAP_MAP_H
 #define HDI_FIELD_MAP_MAP_H
@@ -70,6 +70,10 @@ struct hd_map {
 
     // TABLE and BOXES: the numbers of each node, from first[node] on.
     uint64_t *first, *numbers;
+
+    // Of all that says who owns what and how it is cut: processes whose maps
+    // were made alike have the same, others hardly ever.
+    uint64_t digest;
 };
 
 // The name of a piece, by value: it means something together with its map only.
@@ -133,10 +137,10 @@ struct hd_grid hdi_map_indices(const struct hd_map *map,
 struct hd_map *hdi_map_hold(const struct hd_map *map);
 
 // A map without anything in it, but the grid; and what ends its making: the
-// numbers of each node.
+// numbers of each node, and the digest.
 hd_status hdi_map_begin(const struct hd_grid *grid, const int64_t *stride,
                         struct hd_map **map, struct hd_error *error);
-hd_status hdi_map_number(struct hd_map *map, struct hd_error *error);
+hd_status hdi_map_end(struct hd_map *map, struct hd_error *error);
 
 // Take the finer grains, which must nest, and check them.
 hd_status hdi_map_grains(struct hd_map *map, const int64_t *memory,

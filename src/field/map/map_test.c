@@ -1,6 +1,7 @@
 // Maps: who owns what. The 6 x 6 field is cut into nine 2 x 2 pieces p1 to p9.
 #include "heddle/field.h"
 
+#include "field/map/map.h"
 #include "tests/check.h"
 
 static struct hd_error error;
@@ -336,6 +337,47 @@ static void bad_maps_are_refused_by_name(void)
                     error, bad[i].part);
 }
 
+// Each pair differs in one thing, and so in who owns what or in what moves.
+static void digests_tell_maps_apart(void)
+{
+    static const char *pairs[][2] = {
+        {"100 tiles 5 cyclic weights 2,1,1",
+         "100 tiles 5 cyclic weights 1,2,1"},
+        {"100 tiles 5 block weights 2,1,1", "100 tiles 5 block weights 1,2,1"},
+        {"100 block weights 2,1,1", "100 block weights 1,2,1"},
+        {"36x36 splits 16/16 nodes 4", "36x36 splits 15/16 nodes 4"},
+        {"36x36 splits 16/16 mesh 2x2", "36x36 splits 16/15 mesh 2x2"},
+        {"9 tiles 3 cyclic nodes 3", "9 tiles 4 cyclic nodes 3"},
+        {"6x6 tiles 2x2 rows cyclic nodes 4",
+         "6x6 tiles 2x2 columns cyclic nodes 4"},
+        {"8x8 tiles 4x4 nodes 4 memory 2x2 tasks 1x1",
+         "8x8 tiles 4x4 nodes 4 memory 2x2 tasks 2x2"},
+        {"8x8 tiles 2x2 lower nodes 2", "8x8 tiles 2x2 upper nodes 2"},
+        {"6 tiles 2 owners 0,1,0 nodes 2", "6 tiles 2 owners 0,0,1 nodes 2"},
+    };
+    uint32_t turned[] = {1, 2, 0}, back[] = {2, 0, 1}, same[] = {0, 1, 2};
+    struct hd_map *map, *once, *twice, *named;
+
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        struct hd_map *a = parse(pairs[i][0]), *b = parse(pairs[i][1]);
+        struct hd_map *c = parse(pairs[i][0]);
+
+        CHECK(a->digest != b->digest && a->digest == c->digest);
+        hd_map_destroy(a);
+        hd_map_destroy(b);
+        hd_map_destroy(c);
+    }
+    map = parse("100 tiles 5 cyclic nodes 3");
+    CHECK_OK(hd_map_relabel(map, turned, &once, &error), error);
+    CHECK_OK(hd_map_relabel(once, back, &twice, &error), error);
+    CHECK_OK(hd_map_relabel(map, same, &named, &error), error);
+    CHECK(once->digest != map->digest && twice->digest == named->digest);
+    hd_map_destroy(map);
+    hd_map_destroy(once);
+    hd_map_destroy(twice);
+    hd_map_destroy(named);
+}
+
 static void drawings_show_owners(void)
 {
     char text[4096] = "";
@@ -370,7 +412,9 @@ int main(void)
     any_boxes_make_a_map();
     grains_nest();
     large_grids_are_counted_in_64_bits();
+    far_corners_are_outside();
     relabelled_maps_are_other_maps();
+    digests_tell_maps_apart();
     bad_maps_are_refused_by_name();
     drawings_show_owners();
     return 0;

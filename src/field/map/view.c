@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "field/map/mix.h"
 
 // The identity over a grid that was checked; what lies below is the caller's to
 // set.
@@ -207,6 +208,22 @@ void hdi_view_below(const struct hd_view *view, const int64_t *index,
             view->start_[k] + (view->axis_[k] == HDI_NO_AXIS
                                    ? 0
                                    : view->step_[k] * index[view->axis_[k]]);
+}
+
+uint64_t hdi_view_digest(const struct hd_view *view)
+{
+    uint64_t digest = hdi_mix(view->element, view->rank_);
+
+    for (unsigned i = 0; i < view->grid.rank; i++) {
+        digest = hdi_mix(digest, (uint64_t)view->grid.extent[i]);
+        digest = hdi_mix(digest, (uint64_t)view->grid.offset[i]);
+    }
+    for (unsigned k = 0; k < view->rank_; k++) {
+        digest = hdi_mix(digest, view->axis_[k]);
+        digest = hdi_mix(digest, (uint64_t)view->start_[k]);
+        digest = hdi_mix(digest, (uint64_t)view->step_[k]);
+    }
+    return digest;
 }
 
 // Element by element, with a look-up each: for small things. What is large is

@@ -23,4 +23,8 @@ enum {
 void hdi_view_below(const struct hd_view *view, const int64_t *index,
                     int64_t *below);
 
+// Of all of a view but where its elements are: equal for equal views on all
+// processes.
+uint64_t hdi_view_digest(const struct hd_view *view);
+
 #endif

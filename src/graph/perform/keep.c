@@ -23,7 +23,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "field/cluster/agree.h"
-#include "field/cluster/mix.h"
+#include "field/map/mix.h"
 #include "heddle/agile.h"
 
 // A manifest has a line of some 50 bytes for each field.

@@ -1,6 +1,6 @@
 // Digests of a few numbers, equal wherever they are made.
-#ifndef HDI_FIELD_CLUSTER_MIX_H
-#define HDI_FIELD_CLUSTER_MIX_H
+#ifndef HDI_FIELD_MAP_MIX_H
+#define HDI_FIELD_MAP_MIX_H
 
 #include <stdint.h>
 

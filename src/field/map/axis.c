@@ -99,8 +99,8 @@ void hdi_axis_free(struct hdi_axis *axis)
     free(axis->size);
 }
 
-// Computed: as many whole tiles as the class has, without what the last tile of
-// the axis, if it is of this class, lacks of a whole one.
+// Computed: whole tiles, and the last one of the axis, which may be smaller, if
+// it is of this class.
 int64_t hdi_axis_class_size(const struct hdi_axis *axis, int64_t class)
 {
     if (axis->size)

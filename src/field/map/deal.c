@@ -17,6 +17,14 @@ static hd_status no_memory(struct hd_error *error)
     return hdi_fail(error, HD_ENOMEM, "no memory for a map");
 }
 
+static hd_status check_nodes(unsigned nodes, struct hd_error *error)
+{
+    return nodes <= MAX_NODES
+               ? HD_OK
+               : hdi_fail(error, HD_ELIMIT, "%u nodes are more than %d", nodes,
+                          MAX_NODES);
+}
+
 // Says how an axis is cut.
 static bool says_something(const struct hd_tiles *tiles)
 {
@@ -56,9 +64,11 @@ static hd_status cut_at_splits(struct hd_map *map, unsigned axis,
     int64_t last = 0, extent = map->box.extent[axis];
 
     for (unsigned i = 0; i < tiles->split_count; i++) {
-        int64_t at = tiles->splits[i] - map->grid.offset[axis];
+        int64_t at;
 
-        if (at % map->stride[axis] != 0 || at / map->stride[axis] <= last ||
+        if (__builtin_sub_overflow(tiles->splits[i], map->grid.offset[axis],
+                                   &at) ||
+            at % map->stride[axis] != 0 || at / map->stride[axis] <= last ||
             at / map->stride[axis] >= extent) {
             status = hdi_fail(error, HD_EINVAL,
                               "split point %lld of axis %u is not inside the "
@@ -604,9 +614,7 @@ hd_status hd_map_create(const struct hd_map_params *params, struct hd_map **map,
 {
     struct hd_map *m;
 
-    if (params->nodes > MAX_NODES)
-        return hdi_fail(error, HD_ELIMIT, "%u nodes are more than %d",
-                        params->nodes, MAX_NODES);
+    HDI_TRY(check_nodes(params->nodes, error));
     HDI_TRY(hdi_map_begin(&params->grid, params->stride, &m, error));
     m->nodes = params->nodes ? params->nodes : 1;
     hd_status status = deal(m, params, error);
@@ -695,10 +703,12 @@ hd_status hd_map_create_segments(const struct hd_grid *grid,
                                  struct hd_map **map, struct hd_error *error)
 {
     static const int64_t none[HD_MAX_RANK];
+    unsigned nodes = grains ? grains->nodes : 0;
     struct hd_map *m;
 
+    HDI_TRY(check_nodes(nodes, error));
     HDI_TRY(hdi_map_begin(grid, NULL, &m, error));
-    m->nodes = grains && grains->nodes ? grains->nodes : 1;
+    m->nodes = nodes ? nodes : 1;
     hd_status status = take_boxes(m, segments, count, sparse, error);
     if (status == HD_OK)
         status = hdi_map_grains(m, grains ? grains->memory_block : none,

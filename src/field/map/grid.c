@@ -46,14 +46,15 @@ bool hd_grid_contains(const struct hd_grid *grid, const int64_t *index)
     return true;
 }
 
-// Written with differences: the ends of a child that was not checked could
-// overflow.
+// Written with differences, which wrap: the ends of a child that was not
+// checked could overflow, and so could how far it is from its parent's corner.
 bool hd_grid_encloses(const struct hd_grid *parent, const struct hd_grid *child)
 {
     for (unsigned i = 0; i < parent->rank; i++)
         if (child->offset[i] < parent->offset[i] ||
-            child->offset[i] - parent->offset[i] >
-                parent->extent[i] - child->extent[i])
+            child->extent[i] > parent->extent[i] ||
+            (uint64_t)child->offset[i] - (uint64_t)parent->offset[i] >
+                (uint64_t)parent->extent[i] - (uint64_t)child->extent[i])
             return false;
     return true;
 }

@@ -234,6 +234,11 @@ static void any_boxes_make_a_map(void)
     CHECK_FAILS(
         hd_map_create_segments(&grid, list, 3, true, NULL, &map, &error),
         HD_EINVAL, error, "segment 2 is not a box inside the grid");
+
+    const struct hd_map_params many = {.nodes = UINT32_MAX};
+    CHECK_FAILS(
+        hd_map_create_segments(&grid, list, 2, true, &many, &map, &error),
+        HD_ELIMIT, error, "4294967295 nodes");
 }
 
 static void grains_nest(void)
@@ -279,6 +284,27 @@ static void large_grids_are_counted_in_64_bits(void)
     CHECK(hd_map_node(map, (int64_t[]){2999999, 2999999}) ==
           (3000000ull * 3000000 - 1) % 7);
     hd_map_destroy(map);
+
+    // Two tiles that together would be larger than the axis can be.
+    map = parse("9223372036854775807 tiles 4611686018427387905 cyclic nodes 2");
+    CHECK(hd_map_size(map, 0) == 4611686018427387905);
+    CHECK(hd_map_size(map, 1) == 4611686018427387902);
+    hd_map_destroy(map);
+}
+
+// From one end of what 63 bits hold to the other is further than they hold.
+static void far_corners_are_outside(void)
+{
+    const struct hd_grid low = {1, {5}, {INT64_MIN}}, far = {1, {1}, {5}};
+    const struct hd_map_params cut = {
+        .grid = low, .tiles = {{.splits = (int64_t[]){5}, .split_count = 1}}};
+    struct hd_map *map;
+
+    CHECK(!hd_grid_encloses(&low, &far));
+    CHECK(hd_grid_encloses(&low, &(struct hd_grid){1, {4}, {INT64_MIN + 1}}));
+    CHECK(!hd_grid_encloses(&low, &(struct hd_grid){1, {5}, {INT64_MIN + 1}}));
+    CHECK_FAILS(hd_map_create(&cut, &map, &error), HD_EINVAL, error,
+                "split point 5");
 }
 
 static void relabelled_maps_are_other_maps(void)

@@ -25,6 +25,35 @@ static hd_status begin_view(const struct hd_grid *grid, uint64_t element,
     return HD_OK;
 }
 
+static hd_status too_far(const char *what, struct hd_error *error)
+{
+    return hdi_fail(error, HD_ELIMIT,
+                    "%s: what the view looks at has indices that do not fit "
+                    "63 bits",
+                    what);
+}
+
+// Invariant of a view: on each axis below, step * index and start + step *
+// index fit for each of its indices, so who reads it need not look.
+static bool fits(const struct hd_view *view)
+{
+    for (unsigned k = 0; k < view->rank_; k++) {
+        unsigned axis = view->axis_[k];
+        int64_t first, last;
+
+        if (axis == HDI_NO_AXIS)
+            continue;
+        first = view->grid.offset[axis];
+        last = first + (view->grid.extent[axis] - 1);
+        if (__builtin_mul_overflow(view->step_[k], first, &first) ||
+            __builtin_mul_overflow(view->step_[k], last, &last) ||
+            __builtin_add_overflow(view->start_[k], first, &first) ||
+            __builtin_add_overflow(view->start_[k], last, &last))
+            return false;
+    }
+    return true;
+}
+
 // The grid's first point lies at `memory`, so offsets are taken off in
 // `start_`. Sizes are checked here once; reading then needs no check.
 hd_status hd_view_memory(const struct hd_grid *grid, uint64_t element,
@@ -40,7 +69,8 @@ hd_status hd_view_memory(const struct hd_grid *grid, uint64_t element,
         unsigned i = columns ? k : grid->rank - 1 - k;
 
         view->multiplier_[i] = size;
-        view->start_[i] = -grid->offset[i];
+        if (__builtin_sub_overflow(0, grid->offset[i], &view->start_[i]))
+            return too_far("memory", error);
         size *= grid->extent[i];
     }
     if (__builtin_mul_overflow((uint64_t)size, element, &bytes) ||
@@ -116,15 +146,19 @@ hd_status hd_view_section(const struct hd_view *view,
     return HD_OK;
 }
 
-// Index i of the view's axis was start + step * i.
-static void compose(struct hd_view *view, unsigned axis, int64_t start,
+// Index i of the view's axis was start + step * i. False: that does not fit.
+static bool compose(struct hd_view *view, unsigned axis, int64_t start,
                     int64_t step)
 {
+    int64_t more;
+
     for (unsigned k = 0; k < view->rank_; k++)
-        if (view->axis_[k] == axis) {
-            view->start_[k] += view->step_[k] * start;
-            view->step_[k] *= step;
-        }
+        if (view->axis_[k] == axis &&
+            (__builtin_mul_overflow(view->step_[k], start, &more) ||
+             __builtin_add_overflow(view->start_[k], more, &view->start_[k]) ||
+             __builtin_mul_overflow(view->step_[k], step, &view->step_[k])))
+            return false;
+    return true;
 }
 
 // With a negative step the view begins at the last point and goes down. The new
@@ -141,11 +175,14 @@ hd_status hd_view_stride(const struct hd_view *view, const int64_t *step,
             return hdi_fail(error, HD_EINVAL, "stride: 0 on axis %u", i);
         if (step[i] < 0)
             first += extent - 1;
-        compose(&v, i, first, step[i]);
+        if (!compose(&v, i, first, step[i]))
+            return too_far("stride", error);
         v.grid.extent[i] =
             (extent - 1) / (step[i] < 0 ? -step[i] : step[i]) + 1;
         v.grid.offset[i] = 0;
     }
+    if (!fits(&v))
+        return too_far("stride", error);
     *result = v;
     return HD_OK;
 }
@@ -160,9 +197,12 @@ hd_status hd_view_shift(const struct hd_view *view, const int64_t *by,
                                    &v.grid.offset[i]) ||
             by[i] == INT64_MIN)
             return hdi_fail(error, HD_ELIMIT, "shift: too far on axis %u", i);
-        compose(&v, i, -by[i], 1);
+        if (!compose(&v, i, -by[i], 1))
+            return too_far("shift", error);
     }
     HDI_TRY(hd_grid_check(&v.grid, error));
+    if (!fits(&v))
+        return too_far("shift", error);
     *result = v;
     return HD_OK;
 }
@@ -175,7 +215,7 @@ hd_status hd_view_project(const struct hd_view *view, unsigned axis, int64_t at,
     struct hd_view v = *view;
 
     if (v.grid.rank < 2 || axis >= v.grid.rank || at < v.grid.offset[axis] ||
-        at - v.grid.offset[axis] >= v.grid.extent[axis])
+        at >= v.grid.offset[axis] + v.grid.extent[axis])
         return hdi_fail(error, HD_EINVAL,
                         "project: index %lld of axis %u is not in the view, or "
                         "it has one axis only",

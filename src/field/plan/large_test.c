@@ -158,11 +158,41 @@ static void views_have_large_indices(void)
     CHECK(at[0] == 2 && at[1] == SIDE - 1);
 }
 
+// What no index can reach is refused, not wrapped; what can be is read.
+static void views_end_where_indices_do(void)
+{
+    const int64_t far = INT64_C(1) << 62;
+    const struct hd_grid grid = {1, {far + 2}, {0}};
+    const struct hd_grid low = {1, {2}, {INT64_MIN}};
+    struct hd_view view, other;
+    int64_t at[2] = {0};
+
+    CHECK(hd_view_memory(&low, 8, at, false, &view, &error) == HD_ELIMIT);
+    CHECK_OK(hd_view_function(&grid, 16, index_of, NULL, &view, &error), error);
+    CHECK_OK(hd_view_stride(&view, &far, &view, &error), error);
+    CHECK_OK(hd_view_read(&view, (int64_t[]){1}, at, &error), error);
+    CHECK(at[0] == far);
+    CHECK(hd_view_shift(&view, &far, &other, &error) == HD_ELIMIT);
+    CHECK(hd_view_shift(&view, (int64_t[]){4}, &other, &error) == HD_ELIMIT);
+    CHECK(hd_view_stride(&view, (int64_t[]){2}, &other, &error) == HD_ELIMIT);
+
+    // The start fits, but not what the last index is multiplied to.
+    CHECK_OK(hd_view_function(&grid, 16, index_of, NULL, &view, &error), error);
+    CHECK_OK(hd_view_stride(&view, (int64_t[]){4}, &view, &error), error);
+    CHECK(hd_view_shift(&view, (int64_t[]){INT64_C(1) << 60}, &other, &error) ==
+          HD_ELIMIT);
+    CHECK_OK(hd_view_shift(&view, (int64_t[]){1000}, &other, &error), error);
+    CHECK_OK(hd_view_read(&other, (int64_t[]){1000 + (far >> 2)}, at, &error),
+             error);
+    CHECK(at[0] == far);
+}
+
 int main(void)
 {
     maps_find_owners_far_away();
     places_in_memory_are_wide();
     plans_move_every_element();
     views_have_large_indices();
+    views_end_where_indices_do();
     return 0;
 }

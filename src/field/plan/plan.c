@@ -8,7 +8,8 @@
 // Turn an index mapping into one of ordinals: what is start + step * index for
 // indices, for source and target that have offsets and strides of their own.
 // Checks the first and the last index on each axis only: what is between them
-// is a sequence with one step.
+// is a sequence with one step. Of one index there is no step, however far a
+// view has strided.
 static hd_status to_ordinals(const struct hd_map *source,
                              const struct hd_map *target,
                              const struct hdi_affine *indices,
@@ -18,14 +19,15 @@ static hd_status to_ordinals(const struct hd_map *source,
     *ordinals = *indices;
     for (unsigned k = 0; k < source->grid.rank; k++) {
         unsigned axis = indices->axis[k];
-        int64_t stride = source->stride[k], start = indices->start[k], step = 0;
-        int64_t last = 0;
+        int64_t stride = source->stride[k], start = indices->start[k];
+        int64_t step = stride, last = 0;
 
         if (axis != HDI_NO_AXIS) {
             start += indices->step[k] * target->grid.offset[axis];
-            step = indices->step[k] * target->stride[axis];
             last = target->box.extent[axis] - 1;
         }
+        if (last > 0)
+            step = indices->step[k] * target->stride[axis];
         start -= source->grid.offset[k];
         if (start % stride != 0 || step % stride != 0)
             return hdi_fail(error, HD_EINVAL,

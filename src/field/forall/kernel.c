@@ -206,7 +206,7 @@ static hd_status run_box(struct kernel_run *k, uint32_t node,
     if (cluster->domains.domain) {
         const struct hdi_domain *domain =
             &cluster->domains.domain[node - hdi_cluster_first(cluster)];
-        struct hdi_box groups;
+        struct hdi_box groups = {0};
         struct hdi_terms terms = {.priority = HD_PRIORITY_NORMAL,
                                   .part = &groups};
 

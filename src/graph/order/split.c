@@ -150,15 +150,13 @@ static bool can_split(const struct hd_graph *graph, uint32_t index,
 // The products are of 64 bits: parts differ by one group at most.
 static struct hdi_box box_of(const struct hdi_split *s, uint32_t part)
 {
-    struct hdi_box box;
+    struct hdi_box box = {0};
     uint64_t groups = s->groups[s->axis];
     uint32_t first = (uint32_t)(groups * part / s->parts);
     uint32_t end = (uint32_t)(groups * (part + 1) / s->parts);
 
-    for (unsigned i = 0; i < 3; i++) {
-        box.first[i] = 0;
+    for (unsigned i = 0; i < 3; i++)
         box.count[i] = s->groups[i];
-    }
     box.first[s->axis] = first;
     box.count[s->axis] = end - first;
     return box;

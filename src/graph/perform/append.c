@@ -167,6 +167,7 @@ bool hdi_append_next(struct hdi_pass *pass, uint32_t *command,
         return false;
     const struct hdi_append *a = &q->at[q->next++];
     *command = a->command;
+    *box = (struct hdi_box){0};
     memcpy(box->first, a->first, sizeof(box->first));
     memcpy(box->count, a->count, sizeof(box->count));
     return true;

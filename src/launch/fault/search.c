@@ -235,7 +235,7 @@ const char *hdi_search_run(struct hdi_launcher *launcher,
 
 struct hdi_box hdi_search_box(const struct hdi_search *search)
 {
-    struct hdi_box box;
+    struct hdi_box box = {0};
 
     memcpy(box.first, search->fault->first, sizeof(box.first));
     memcpy(box.count, search->fault->count, sizeof(box.count));

@@ -182,6 +182,35 @@ static void leaves_go_to_the_workers_unit(void)
     rig_tear_down(&rig);
 }
 
+// Rows of leaves lie along the axis that the kernel says is fast.
+static void leaves_are_rows_of_the_fast_axis(void)
+{
+    struct rig rig = set_up_one(0);
+    struct hd_kernel *kernel = kernel_of(&rig, "visit");
+    const struct hd_range range = {2, {4, 4}, .local = {1, 1}};
+    uint64_t row = 4;
+    const struct hdi_terms terms = {.is_leaf = has_at_most, .leaf_data = &row};
+    struct hd_buffer *visits;
+
+    seen.rig = &rig;
+    CHECK_OK(hdi_buffer_create(rig.launcher, row * 4, &visits, &error), error);
+    const struct hd_arg args[] = {HD_BUFFER(visits)};
+    const struct hdi_request request = {kernel, &range, args, 1};
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        kernel->axis = axis;
+        seen.count = 0;
+        CHECK_OK(hdi_launch_with(rig.launcher, &request, &terms, &error),
+                 error);
+        for (unsigned i = 0, leaf = 0; i < seen.count; i++)
+            if (seen.event[i].what == MET)
+                CHECK(seen.event[i].first == (axis ? leaf++ : 0) &&
+                      seen.event[i].groups == row);
+    }
+    CHECK(seen.count == 3 + 2 * 4);
+    hd_buffer_destroy(visits);
+    rig_tear_down(&rig);
+}
+
 // The kernel's leaves take less than giving them away.
 static void the_cost_model_keeps_short_leaves(void)
 {
@@ -386,6 +415,7 @@ int main(void)
 {
     a_worker_without_units_runs_leaves_itself();
     leaves_go_to_the_workers_unit();
+    leaves_are_rows_of_the_fast_axis();
     the_cost_model_keeps_short_leaves();
     what_does_not_suit_a_unit_stays();
     the_automatic_cutoff_comes_from_what_was_measured();

@@ -59,7 +59,7 @@ static struct hdi_box cut(struct hdi_flight *launch, uint64_t most)
             launch->rest_count--;
             return *top;
         }
-        int axis = top->count[2] > 1 ? 2 : top->count[1] > 1 ? 1 : 0;
+        unsigned axis = hdi_box_slowest(top);
         uint64_t row = groups / top->count[axis];
         uint32_t rows = row <= most ? (uint32_t)(most / row) : 1;
         struct hdi_box piece = *top;

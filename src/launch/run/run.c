@@ -183,6 +183,7 @@ void hdi_flight_fill(struct hdi_launcher *launcher,
         launch->box = *terms->part;
     if (terms->search)
         launch->box = hdi_search_box(terms->search);
+    launch->box.fast = (uint8_t)kernel->axis;
     launch->chunk.frame.args = room;
     launch->chunk.stop = &launch->stop.status;
 }

@@ -292,7 +292,7 @@ static uint64_t size_of_part(const struct side *side)
 // side in front, others behind.
 static struct hdi_box cut(struct hdi_box *rest, uint64_t groups, bool front)
 {
-    int axis = rest->count[2] > 1 ? 2 : rest->count[1] > 1 ? 1 : 0;
+    unsigned axis = hdi_box_slowest(rest);
     uint64_t row = hdi_box_groups(rest) / rest->count[axis];
     uint64_t rows = (groups + row - 1) / row;
     struct hdi_box part = *rest;
@@ -508,12 +508,12 @@ static hd_status shape(struct joint *j, const struct side *s,
                        struct hd_error *error)
 {
     HDI_TRY(plan_on(j, s->launcher, s->kernel, &j->plan, error));
-    if (j->terms.part) {
+    j->rest = (struct hdi_box){0};
+    if (j->terms.part)
         j->rest = j->part;
-        return HD_OK;
-    }
-    memset(j->rest.first, 0, sizeof(j->rest.first));
-    memcpy(j->rest.count, j->plan.frame.group_count, sizeof(j->rest.count));
+    else
+        memcpy(j->rest.count, j->plan.frame.group_count, sizeof(j->rest.count));
+    j->rest.fast = (uint8_t)s->kernel->axis;
     return HD_OK;
 }
 
@@ -645,7 +645,7 @@ hd_status hdi_joint_start(struct hdi_launcher *launcher,
                               .is_leaf = start->is_leaf,
                               .tasks = start->tasks,
                               .leaf_data = start->leaf_data};
-    struct hdi_box part;
+    struct hdi_box part = {0};
 
     if (start->box) {
         memcpy(part.first, start->box->first, sizeof(part.first));

@@ -218,7 +218,7 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
                               .is_leaf = start->is_leaf,
                               .tasks = start->tasks,
                               .leaf_data = start->leaf_data};
-    struct hdi_box part;
+    struct hdi_box part = {0};
     if (start->box) {
         memcpy(part.first, start->box->first, sizeof(part.first));
         memcpy(part.count, start->box->count, sizeof(part.count));

@@ -41,6 +41,14 @@ static const char source[] =
     "        sum += from[i * n + k];\n"
     "    to[i] = sum;\n"
     "}\n"
+    // The same with sums in memory, which may be a row themselves.
+    "kernel void kept(global const float *from, global float *to, int n,\n"
+    "                 int turns) {\n"
+    "    int i = get_global_id(0);\n"
+    "    for (int t = 0; t < turns; t++)\n"
+    "        for (int k = 0; k < n; k++)\n"
+    "            to[i] += from[i * n + k];\n"
+    "}\n"
     // What the loop writes itself is not read ahead.
     "kernel void chain(global float *a, int n) {\n"
     "    int i = get_global_id(0);\n"
@@ -86,6 +94,7 @@ static void costs_decide(struct try *t)
     CHECK(says(xeon, "mask", "scattered addresses"));
     CHECK(!says(zen, "sums", looked_at));
     CHECK(says(zen, "rows", windows) && !says(xeon, "rows", windows));
+    CHECK(says(zen, "kept", windows) && !says(xeon, "kept", windows));
     CHECK(!says(zen, "chain", windows));
     hd_program_destroy(zen);
     hd_program_destroy(xeon);
@@ -184,6 +193,34 @@ static void rows_are_read_right(struct try *t)
     hd_program_destroy(p);
 }
 
+// Sums that are kept behind their rows, and in rows of one element each.
+static void what_a_loop_keeps_is_not_read_ahead(struct try *t)
+{
+    struct hd_program *p = try_build(t, source, NULL);
+    enum {
+        ROWS = 64,
+        LONGEST = 40
+    };
+    static float cells[ROWS * (LONGEST + 1)], wanted[ROWS * (LONGEST + 1)];
+    static float *from = cells;
+
+    for (int n = 1; n <= LONGEST; n += 13)
+        for (int same = 0; same <= (n == 1); same++) {
+            float *to = cells + (same ? 0 : ROWS * n);
+            int turns = 5;
+            for (int i = 0; i < ROWS * (n + 1); i++)
+                cells[i] = wanted[i] = (float)(i % 5);
+            for (int r = 0; r < turns; r++)
+                for (int i = 0; i < ROWS * n; i++)
+                    wanted[to - cells + i / n] += wanted[i];
+            TRY_RUN(t, p, "kept", ((struct try_range){1, {ROWS}, {ROWS}, {0}}),
+                    TRY_VALUE(from), TRY_VALUE(to), TRY_VALUE(n),
+                    TRY_VALUE(turns));
+            CHECK(memcmp(cells, wanted, sizeof(cells)) == 0);
+        }
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -192,6 +229,7 @@ int main(void)
     sums_of_sizes_are_neighbours(&t);
     results_are_right(&t);
     rows_are_read_right(&t);
+    what_a_loop_keeps_is_not_read_ahead(&t);
     try_close(&t);
     return 0;
 }

@@ -7,7 +7,9 @@
 // A window is kept for addresses that are as far from those it was filled for
 // in every lane, and by less than its size: whatever the loop does is looked at
 // while running, and what does not fit is gathered. It is empty where a chunk
-// begins, and memory does not change within the outermost loop.
+// begins, and memory does not change within the outermost loop, but for places
+// that are the same in every turn, as in `y[i] += from[i * n + k] * x[k]`: a
+// window that would have one of them is not filled.
 //
 // Elements of it that the kernel does not read lie in the same pages as those
 // that it does.
@@ -21,7 +23,14 @@
 enum {
     LEAST_PAGE = 4096, // [bytes]
     MAX_LANES = 16,
-    MAX_DEPTH = 8 // of an address's computation
+    MAX_DEPTH = 8, // of an address's computation
+    MAX_PLACES = 4 // that a loop writes to
+};
+
+// Stores of a loop to places that are the same in every turn.
+struct places {
+    unsigned count;
+    LLVMValueRef stores[MAX_PLACES];
 };
 
 // Is it a number that all lanes count up by one, turn by turn?
@@ -87,30 +96,50 @@ static bool is_walk(const struct hdi_wide *w, LLVMValueRef pointer,
     return false;
 }
 
-static bool changes_memory(const struct hdi_flow *flow, size_t block)
+// Does it store where ids and arguments alone say, lane behind lane?
+static bool has_place(const struct hdi_wide *w, LLVMValueRef x)
 {
+    if (!LLVMIsAStoreInst(x) || !hdi_is_plain_access(x))
+        return false;
+    LLVMValueRef pointer = LLVMGetOperand(x, 1);
+    struct hdi_class c = hdi_linear_class(w->linear, pointer);
+    return c.kind == HDI_LANES_LINEAR && c.step >= 0 &&
+           hdi_emit_is_remakable(w->emit->flow, pointer);
+}
+
+static bool changes_memory(const struct hdi_wide *w, size_t block,
+                           struct places *places)
+{
+    const struct hdi_flow *flow = w->emit->flow;
+
     for (LLVMValueRef x = LLVMGetFirstInstruction(flow->blocks[block].block); x;
-         x = LLVMGetNextInstruction(x))
-        if (hdi_slot_of(flow, x) == SIZE_MAX &&
-            (hdi_has_effects(flow, x) || LLVMIsAFenceInst(x) ||
-             (LLVMIsALoadInst(x) && !hdi_is_plain_access(x))))
+         x = LLVMGetNextInstruction(x)) {
+        if (hdi_slot_of(flow, x) != SIZE_MAX)
+            continue;
+        if (places->count < MAX_PLACES && has_place(w, x))
+            places->stores[places->count++] = x;
+        else if (hdi_has_effects(flow, x) || LLVMIsAFenceInst(x) ||
+                 (LLVMIsALoadInst(x) && !hdi_is_plain_access(x)))
             return true;
+    }
     return false;
 }
 
-// Is it in a loop, and does the outermost one leave memory as it is?
-static bool is_in_calm_loop(const struct hdi_wide *w)
+// Is it in a loop, and does the outermost one leave memory as it is, but for
+// some places?
+static bool is_in_calm_loop(const struct hdi_wide *w, struct places *places)
 {
     const struct hdi_block_order *order = w->linear->order;
     size_t head = 0;
 
+    places->count = 0;
     while (head <= w->at && !hdi_order_in_loop(order, head, w->at))
         head++;
     if (head > w->at)
         return false;
     for (size_t at = head; at < order->loop_end[head]; at++)
         if (w->emit->flow->blocks[order->blocks[at]].cut ||
-            changes_memory(w->emit->flow, order->blocks[at]))
+            changes_memory(w, order->blocks[at], places))
             return false;
     return true;
 }
@@ -130,13 +159,14 @@ bool hdi_window_pays(const struct hdi_wide *w, LLVMValueRef load, uint64_t size)
 {
     const struct hdi_llvm *llvm = w->emit->llvm;
     LLVMValueRef pointer = LLVMGetOperand(load, 0);
+    struct places places;
 
     return hdi_rule_is_on(llvm, HDI_RULE_WINDOW) && w->certain &&
            w->chunk_begin && !w->emit->screening && w->lanes > 1 &&
            w->lanes <= MAX_LANES && LLVMGetAlignment(load) >= size &&
            hdi_linear_varies(w->linear, pointer) &&
            cost(w) < w->lanes * llvm->target.gather &&
-           is_walk(w, pointer, size) && is_in_calm_loop(w);
+           is_walk(w, pointer, size) && is_in_calm_loop(w, &places);
 }
 
 // Reading ---------------------------------------------------------------------
@@ -213,6 +243,38 @@ static LLVMValueRef fits(struct hdi_wide *w, const struct window *window,
     LLVMValueRef last =
         hdi_wide_splat(w, number(w, LEAST_PAGE - window->bytes));
     return all_of(w, LLVMBuildICmp(b, LLVMIntULE, in_page, last, ""));
+}
+
+// Whether no lane's elements are where the loop stores, for any lane.
+static LLVMValueRef is_calm(struct hdi_wide *w, const struct window *window,
+                            LLVMValueRef numbers)
+{
+    struct hdi_emit *e = w->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef calm = LLVMConstInt(e->i1, true, false);
+    struct places places;
+
+    is_in_calm_loop(w, &places);
+    for (unsigned i = 0; i < places.count; i++) {
+        LLVMValueRef pointer = LLVMGetOperand(places.stores[i], 1);
+        struct hdi_class c = hdi_linear_class(w->linear, pointer);
+        uint64_t bytes = (uint64_t)c.step * (w->lanes - 1) +
+                         LLVMABISizeOfType(e->llvm->layout,
+                                           hdi_access_type(places.stores[i]));
+        LLVMValueRef first = LLVMBuildPtrToInt(
+            b, LLVMBuildFreeze(b, hdi_emit_remade(e, pointer), ""), e->i64, "");
+        LLVMValueRef end = LLVMBuildAdd(b, first, number(w, bytes), "");
+        LLVMValueRef behind =
+            LLVMBuildICmp(b, LLVMIntUGE, numbers, hdi_wide_splat(w, end), "");
+        LLVMValueRef before = LLVMBuildICmp(
+            b, LLVMIntULE,
+            LLVMBuildAdd(b, numbers,
+                         hdi_wide_splat(w, number(w, window->bytes)), ""),
+            hdi_wide_splat(w, first), "");
+        calm = LLVMBuildAnd(b, calm,
+                            all_of(w, LLVMBuildOr(b, behind, before, "")), "");
+    }
+    return calm;
 }
 
 // Rows become columns: in every round vectors half of all apart alternate, lane
@@ -299,7 +361,9 @@ LLVMValueRef hdi_window_read(struct hdi_wide *w, LLVMValueRef load,
     LLVMValueRef found = has(w, &window, numbers, first, &apart[0]);
     LLVMBuildCondBr(b, found, hit, miss);
     hdi_build_at_end(b, miss);
-    LLVMBuildCondBr(b, fits(w, &window, numbers), filling, far);
+    LLVMValueRef fit = LLVMBuildAnd(b, fits(w, &window, numbers),
+                                    is_calm(w, &window, numbers), "");
+    LLVMBuildCondBr(b, fit, filling, far);
 
     hdi_access_begin_way(w, filling, load);
     fill(w, &window, load, pointers, numbers, first);

@@ -43,6 +43,7 @@
     X(2 * i < n)                                         \
     X(i < (n >> 3) * m + 2)                              \
     X(i < (n > m ? n : m))                               \
+    X(i < n / 3 && u < v / 5)                            \
     X((i ^ j) < n)                                       \
     X(i < j)
 
@@ -486,10 +487,34 @@ static void loops_taken_alike_end_alike(struct try *t)
     hd_program_destroy(p);
 }
 
+// A quotient that may be a fault is none: it is not taken out of a branch.
+static void quotients_by_constants_are_bounds(struct try *t)
+{
+    static const struct {
+        const char *condition, *told;
+    } kernels[] = {{"i < n / 3 && j < n % 50", "became their bounds: 2"},
+                   {"i < n / m", "became their bounds: 0"}};
+    char text[256];
+
+    for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++) {
+        snprintf(text, sizeof(text),
+                 "kernel void k(global int *to, int n, int m) {\n"
+                 "    int i = get_global_id(0), j = get_global_id(1);\n"
+                 "    if (%s) to[j * 64 + i] = 1;\n"
+                 "}\n",
+                 kernels[k].condition);
+        struct hd_program *p = try_build(t, text, NULL);
+        CHECK(strstr(hd_kernel_info(hd_program_find(p, "k"))->explanation,
+                     kernels[k].told));
+        hd_program_destroy(p);
+    }
+}
+
 int main(void)
 {
     struct try t = try_open();
 
+    quotients_by_constants_are_bounds(&t);
     conditions_on_ids_decide(&t);
     long_rows_and_unused_dimensions(&t);
     strides_reach_everything_once(&t);

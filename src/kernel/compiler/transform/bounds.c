@@ -35,6 +35,13 @@ bool hdi_bounds_is_image_field(LLVMValueRef value)
     return false;
 }
 
+// No quotient by it is a fault.
+static bool is_safe_divisor(LLVMValueRef value)
+{
+    return LLVMIsAConstantInt(value) && LLVMConstIntGetSExtValue(value) != 0 &&
+           LLVMConstIntGetSExtValue(value) != -1;
+}
+
 static bool is_given(LLVMValueRef value, unsigned *budget)
 {
     if (LLVMIsAArgument(value))
@@ -74,6 +81,13 @@ static bool is_given(LLVMValueRef value, unsigned *budget)
     case LLVMSExt:
     case LLVMICmp:
     case LLVMSelect:
+        break;
+    case LLVMUDiv:
+    case LLVMSDiv:
+    case LLVMURem:
+    case LLVMSRem:
+        if (!is_safe_divisor(LLVMGetOperand(value, 1)))
+            return false;
         break;
     default:
         return false;

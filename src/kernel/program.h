@@ -107,6 +107,14 @@ const struct hdi_device *hdi_kernel_device(const struct hd_kernel *kernel);
 // Whether a kernel may write what it is given for this argument.
 bool hdi_kernel_may_write(const struct hd_kernel_arg *arg);
 
+// Operations of all work-items of a launch, by what the compiler has counted
+// and how often loops go round with these arguments: an estimate, good for
+// comparing. 0: not known, or nothing to do. The launch has been checked; any
+// thread.
+double hdi_kernel_steps(const struct hd_kernel *kernel,
+                        const struct hd_range *range,
+                        const struct hd_arg *args);
+
 // How much its variables in global memory take [bytes].
 uint64_t hdi_program_variables(const struct hd_program *program);
 

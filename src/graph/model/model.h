@@ -152,6 +152,12 @@ struct hdi_scratch {
     struct hd_buffer *memory; // while its pass runs
 };
 
+// What a dispatch is thought to do before it has run.
+struct hdi_guess {
+    uint64_t bytes; // touched; 0: not known
+    uint64_t steps; // operations; 0: not known
+};
+
 // A kernel, once for all dispatches of it (define/kernels.c). It belongs to a
 // program in `programs`, or to the caller.
 struct hdi_kernel_use {
@@ -203,6 +209,8 @@ struct hdi_pass {
     uint64_t work_items;
     uint64_t bytes; // that its dispatches touch, by their footprints; 0: not
                     // known, or it does something else, too
+    uint64_t steps; // operations of its dispatches, by the compiler's estimate;
+                    // 0: of some they are not known
     uint64_t begin, end;   // since the start of the run [ns]
     _Atomic uint64_t busy; // over all workers, of the last run [ns]
     uint32_t append_most;  // dispatches its kernels may append; 0: none
@@ -426,7 +434,8 @@ struct hd_graph {
     uint64_t string_bytes;
     const char *recent[HDI_STRINGS];
     struct {
-        uint64_t hash, bytes; // of a dispatch that was looked at: fit.h
+        uint64_t hash; // of a dispatch that was looked at: fit.h
+        struct hdi_guess guess;
     } fitting[HDI_FITTING];
     uint32_t stamp;             // of the pass being added; grows with every try
     struct hd_cluster *cluster; // that fields lie on; the caller's, or NULL

@@ -148,6 +148,17 @@ static uint64_t hash_of(const struct hd_graph *graph,
     return hash | 1;
 }
 
+// Beyond 2^43, hours of work, all are as many: sums over commands stay small.
+uint64_t hdi_guess_steps(const struct hd_graph *graph,
+                         const struct hdi_command *command)
+{
+    double steps =
+        hdi_kernel_steps(graph->kernels.at[command->kernel].kernel,
+                         &command->range, graph->packed + command->args);
+
+    return steps < 0x1p43 ? (uint64_t)steps : UINT64_C(1) << 43;
+}
+
 // What fits is remembered by a hash, as many passes launch the same kernel over
 // the same sizes: a lookup takes far less than a footprint. Two that share a
 // place drive each other out, which costs time only. What does not fit is not
@@ -155,16 +166,16 @@ static uint64_t hash_of(const struct hd_graph *graph,
 hd_status hdi_graph_check_fit(struct hd_graph *graph,
                               const struct hdi_pass *pass,
                               const struct hdi_command *command,
-                              uint64_t *bytes, struct hd_error *error)
+                              struct hdi_guess *guess, struct hd_error *error)
 {
     const struct hd_kernel *kernel = graph->kernels.at[command->kernel].kernel;
     uint64_t hash = hash_of(graph, pass, command), place = hash / 2;
-    uint64_t *known = &graph->fitting[place % HDI_FITTING].hash;
-    uint64_t *touched = &graph->fitting[place % HDI_FITTING].bytes, sum = 0;
+    uint64_t *known = &graph->fitting[place % HDI_FITTING].hash, sum = 0;
+    struct hdi_guess *kept = &graph->fitting[place % HDI_FITTING].guess;
     struct hd_footprint footprints[MAX_ARGS];
     struct hd_error ignored;
 
-    *bytes = *known == hash ? *touched : 0;
+    *guess = *known == hash ? *kept : (struct hdi_guess){0, 0};
     // A checked kernel tells more: the work-item and the line.
     if (kernel->info.form == HD_FORM_CHECKED || *known == hash)
         return HD_OK;
@@ -187,6 +198,6 @@ hd_status hdi_graph_check_fit(struct hd_graph *graph,
                bytes_of(&f->write, (uint64_t)size);
     }
     *known = hash;
-    *bytes = *touched = sum;
+    *guess = *kept = (struct hdi_guess){sum, hdi_guess_steps(graph, command)};
     return HD_OK;
 }

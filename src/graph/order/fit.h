@@ -6,11 +6,15 @@
 #include "graph/model/model.h"
 
 // Refuse a dispatch that is certain to leave a resource or scratch. Needs its
-// kernel and its packed arguments. `bytes` gets how many it reads and writes,
-// 0 when that is not known. HD_EGRAPH, with pass, line, argument and resource.
+// kernel and its packed arguments. `guess` gets what it is thought to do.
+// HD_EGRAPH, with pass, line, argument and resource.
 hd_status hdi_graph_check_fit(struct hd_graph *graph,
                               const struct hdi_pass *pass,
                               const struct hdi_command *command,
-                              uint64_t *bytes, struct hd_error *error);
+                              struct hdi_guess *guess, struct hd_error *error);
+
+// Operations of a dispatch, as the compiler estimates; 0: not known.
+uint64_t hdi_guess_steps(const struct hd_graph *graph,
+                         const struct hdi_command *command);
 
 #endif

@@ -1,11 +1,13 @@
-// What passes that never ran are thought to cost, by what they touch.
+// What passes that never ran are thought to cost, by what they touch and do.
 #include "graph/model/model.h"
 #include "heddle/heddle.h"
 #include "tests/check.h"
 
 enum {
     FEW = 16,
-    MANY = 1 << 20
+    MANY = 1 << 20,
+    ITEMS = 4096, // of a pass that computes
+    TURNS = 20000
 };
 
 static struct hd_runtime *runtime;
@@ -14,9 +16,23 @@ static struct hd_error error;
 
 static const char source[] =
     "kernel void walk(global int *a, int n)\n"
-    "{ for (int i = 0; i < n; i++) a[i] = a[i] * 3 + 1; }\n";
+    "{ for (int i = 0; i < n; i++) a[i] = a[i] * 3 + 1; }\n"
+    "kernel void think(global int *a, int n)\n"
+    "{\n"
+    "    int i = get_global_id(0), x = a[i];\n"
+    "    for (int k = 0; k < n; k++) x = x * 1664525 + (x >> 7);\n"
+    "    a[i] = x;\n"
+    "}\n"
+    "kernel void rest(global int *a, int n)\n"
+    "{\n"
+    "    int i = get_global_id(0), x = a[i];\n"
+    "    if (i == 7)\n"
+    "        for (int k = 0; k < n; k++) x = x * 1664525 + (x >> 7);\n"
+    "    a[i] = x;\n"
+    "}\n";
 
-static void add_walk(struct hd_graph *graph, double n)
+static hd_pass add(struct hd_graph *graph, const char *kernel, uint64_t items,
+                   double n)
 {
     const struct hd_shape shape = {.type = "int", .axes = 1, .extent = {MANY}};
     hd_resource r;
@@ -28,16 +44,17 @@ static void add_walk(struct hd_graph *graph, double n)
         {.is = HD_PASS_NUMBERS, .numbers = &n, .number_count = 1}};
     const struct hd_command commands[] = {
         {.is = HD_DISPATCH,
-         .kernel = {.kernel = hd_program_find(program, "walk")},
-         .range = {.dims = 1, .global = {1}, .local = {1}},
+         .kernel = {.kernel = hd_program_find(program, kernel)},
+         .range = {.dims = 1, .global = {items}, .local = {1}},
          .args = args,
          .arg_count = 2}};
-    const struct hd_pass_params params = {.name = "walk",
+    const struct hd_pass_params params = {.name = kernel,
                                           .overwrites = &r,
                                           .overwrite_count = 1,
                                           .commands = commands,
                                           .command_count = 1};
     CHECK_OK(hd_graph_pass(graph, &params, &pass, &error), error);
+    return pass;
 }
 
 // One work-item each: what they go through tells them apart, and one work-item
@@ -48,8 +65,8 @@ static void what_is_touched_is_estimated(void)
     struct hd_graph *graph;
 
     CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
-    add_walk(graph, FEW);
-    add_walk(graph, MANY);
+    add(graph, "walk", 1, FEW);
+    add(graph, "walk", 1, MANY);
     CHECK_OK(hd_graph_prepare(graph, &error), error);
     CHECK(graph->passes.at[0].bytes == 2 * FEW * sizeof(int));
     CHECK(graph->passes.at[1].bytes == 2 * MANY * sizeof(int));
@@ -61,18 +78,85 @@ static void what_is_touched_is_estimated(void)
     hd_graph_destroy(graph);
 }
 
-int main(void)
+// The same bytes and work-items: how often loops go round tells passes apart,
+// and how many work-items get there. One worker takes the one first that has
+// most to do, in the first run already.
+static void what_is_done_is_estimated(void)
+{
+    struct hd_graph_statistics s;
+    struct hd_pass_info first, other;
+    struct hd_graph *graph;
+
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    for (int i = 0; i < 3; i++)
+        add(graph, "think", ITEMS, FEW);
+    add(graph, "rest", ITEMS, TURNS);
+    add(graph, "think", ITEMS, TURNS);
+    CHECK_OK(hd_graph_prepare(graph, &error), error);
+    const struct hdi_pass *passes = graph->passes.at;
+    CHECK(passes[0].bytes == passes[4].bytes);
+    CHECK(passes[0].steps >= ITEMS * 3 * FEW);
+    CHECK(passes[4].steps >= ITEMS * UINT64_C(3) * TURNS);
+    CHECK(passes[4].steps < ITEMS * UINT64_C(10) * TURNS);
+    CHECK(graph->rank[4] > 100 * graph->rank[0]);
+    CHECK(graph->rank[4] > 100 * graph->rank[3]);
+    hd_graph_stats(graph, &s);
+    CHECK(s.known == 0 && s.critical_path == graph->rank[4]);
+    CHECK(s.predicted >= s.critical_path && s.area >= s.critical_path);
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    CHECK(hd_graph_pass_info(graph, 4, &first));
+    for (unsigned i = 0; i < 4; i++) {
+        CHECK(hd_graph_pass_info(graph, i, &other));
+        CHECK(first.end <= other.begin);
+    }
+    hd_graph_destroy(graph);
+}
+
+// Operations of what never ran take as long as those of what did.
+static void what_ran_tells_about_what_did_not(void)
+{
+    struct hd_graph *graph;
+
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    add(graph, "think", ITEMS, TURNS);
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    double took = (double)graph->weights[0].work /
+                  (double)graph->passes.at[0].steps; // of a step [ns]
+    hd_graph_destroy(graph);
+
+    hd_program_destroy(program); // nothing is known of its kernels
+    const struct hd_program_params kernels = {.source = source};
+    CHECK_OK(hd_program_create(runtime, &kernels, &program, &error), error);
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    add(graph, "think", 2 * ITEMS, TURNS);
+    CHECK_OK(hd_graph_prepare(graph, &error), error);
+    CHECK(!graph->weights[0].known && !graph->weights[0].measured);
+    double thought =
+        (double)graph->weights[0].work / (double)graph->passes.at[0].steps;
+    printf("a step: %.4f ns, thought %.4f\n", took, thought);
+    CHECK(thought > took / 2 && thought < took * 2);
+    hd_graph_destroy(graph);
+}
+
+static void with_workers(unsigned workers, void (*test)(void))
 {
     const struct hd_runtime_params params = {
-        .device = "cpu", .workers = 2, .no_cache = true};
+        .device = "cpu", .workers = workers, .no_cache = true};
     const struct hd_program_params kernels = {.source = source};
 
     CHECK_OK(hd_runtime_create(&params, &runtime, &error), error);
     hd_status status = hd_program_create(runtime, &kernels, &program, &error);
     SKIP_UNBUILT(status, error);
     CHECK_OK(status, error);
-    what_is_touched_is_estimated();
+    test();
     hd_program_destroy(program);
     hd_runtime_destroy(runtime);
+}
+
+int main(void)
+{
+    with_workers(2, what_is_touched_is_estimated);
+    with_workers(1, what_is_done_is_estimated);
+    with_workers(1, what_ran_tells_about_what_did_not);
     return 0;
 }

@@ -11,14 +11,17 @@
 #include "graph/plan/tasks.h"
 #include "steal/worker.h"
 
-// Guesses only matter for the first run; the passes are measured then.
-// LEAST_TIME: what takes less is measured too badly, and would fill the file
-// (model/feedback.h). FLAT_*: there choosing a pass under a lock takes as long
-// as the pass.
+// Guesses only matter for the first run; the passes are measured then. Where
+// nothing was measured at all, the ranks of passes depend on how guesses
+// compare with each other, not on what they are in ns. LEAST_TIME: what takes
+// less is measured too badly, and would fill the file (model/feedback.h).
+// FLAT_*: there choosing a pass under a lock takes as long as the pass.
 enum {
     LEAST_TIME = 20000, // of a pass that is remembered [ns]
     PASS_TIME = 1000,   // of a pass that does next to nothing [ns]
-    ITEM_TIME = 2,      // of a work-item, if its kernel never ran [ns]
+    ITEM_TIME = 2,      // of a work-item of which nothing is known [ns]
+    STEPS_PER_TIME = 4, // operations, until some were measured [1/ns]
+    STEPS = 1 << 20,    // whose time is remembered as one
     BYTES_PER_TIME = 8, // copied [bytes/ns]
     FLAT_TIME = 2500,   // of a pass, on the average of a flat graph [ns]
     FLAT_PASSES = 64    // of a flat graph, at least
@@ -73,19 +76,51 @@ static uint64_t guess_command(const struct hd_graph *graph,
     return items * time < 1e14 ? (uint64_t)(items * time) : (uint64_t)1e14;
 }
 
+// The key of what operations take, whatever they are part of. On a device, so
+// not by the number of workers.
+static struct hdi_feedback_key key_of_steps(const struct hd_graph *graph)
+{
+    static const char name[] = "operations";
+    const char *device = graph->context.launcher->device->can.description;
+    struct hdi_feedback_key key = hdi_feedback_key(device ? device : "");
+
+    hdi_feedback_mix(&key, name, sizeof(name));
+    return key;
+}
+
+// What an operation takes of a worker, by all passes that have run here [ns].
+static double step_time(const struct hd_graph *graph)
+{
+    const struct hdi_feedback_key key = key_of_steps(graph);
+    struct hdi_experience e;
+
+    return graph->context.feedback &&
+                   hdi_feedback_find(graph->context.feedback, &key, &e)
+               ? e.time / STEPS
+               : 1.0 / STEPS_PER_TIME;
+}
+
 // Small passes are run by one worker, so `time` is the work; of larger ones it
-// is the share of each worker that finds a work-item.
+// is the share of each worker that finds a work-item. `step` is what an
+// operation takes.
 static void guess(const struct hd_graph *graph, const struct hdi_pass *pass,
-                  unsigned workers, struct hdi_weight *weight)
+                  unsigned workers, double step, struct hdi_weight *weight)
 {
     uint64_t moving = PASS_TIME + pass->bytes / BYTES_PER_TIME;
+    uint64_t dispatched = 0;
 
     weight->measured = true;
     weight->work = PASS_TIME;
-    for (uint32_t i = 0; i < pass->command_count; i++)
-        weight->work += guess_command(
-            graph, &graph->commands.at[pass->commands + i], &weight->measured);
-    // A work-item of a kernel that never ran may go through all its data.
+    for (uint32_t i = 0; i < pass->command_count; i++) {
+        const struct hdi_command *c = &graph->commands.at[pass->commands + i];
+        uint64_t time = guess_command(graph, c, &weight->measured);
+        *(c->is == HD_DISPATCH ? &dispatched : &weight->work) += time;
+    }
+    // Of kernels that never ran, the compiler knows more than their number of
+    // work-items tells; and each may go through all its data.
+    if (!weight->measured && pass->steps > 0)
+        dispatched = (uint64_t)((double)pass->steps * step);
+    weight->work += dispatched;
     if (!weight->measured && weight->work < moving)
         weight->work = moving;
     if (pass->work_items > 0 && pass->work_items < workers)
@@ -164,6 +199,7 @@ static void weigh_passes(struct hd_graph *graph, uint32_t from)
     unsigned workers = workers_of(graph);
     const char *device = graph->context.launcher->device->can.description;
     struct hdi_feedback_key begin = hdi_feedback_key(device ? device : "");
+    double step = step_time(graph);
 
     hdi_feedback_mix(&begin, &workers, sizeof(workers));
     for (uint32_t i = from; i < graph->passes.count; i++) {
@@ -177,7 +213,7 @@ static void weigh_passes(struct hd_graph *graph, uint32_t from)
             continue;
         *weight = (struct hdi_weight){0};
         pass->weighed = true;
-        guess(graph, pass, workers, weight);
+        guess(graph, pass, workers, step, weight);
         if (graph->keys) {
             graph->keys[i] = key_of(graph, pass, begin);
             remember(graph, i, weight);
@@ -488,6 +524,26 @@ static void update(struct hdi_weight *weight, uint64_t time, uint64_t work)
     weight->known = weight->measured = true;
 }
 
+// What operations took, over all passes that ran long enough, so that what
+// never ran is guessed by what did.
+static void learn_steps(struct hd_graph *graph)
+{
+    const struct hdi_feedback_key key = key_of_steps(graph);
+    double steps = 0, busy = 0;
+
+    for (uint32_t i = graph->first; i < graph->passes.count; i++) {
+        const struct hdi_pass *pass = &graph->passes.at[i];
+        if (pass->dropped || pass->steps == 0 || pass->busy < LEAST_TIME)
+            continue;
+        steps += (double)pass->steps;
+        busy += (double)pass->busy;
+    }
+    if (graph->context.feedback && steps > 0)
+        hdi_feedback_add(
+            graph->context.feedback, &key,
+            &(struct hdi_measure){.time = (uint64_t)(busy / steps * STEPS)});
+}
+
 // Ranks and parts are made anew only if what was thought is off by more than a
 // quarter of all time, or many passes have become tiny, or something long is
 // new: making them takes time too, and noise alone must not bring it about.
@@ -526,6 +582,7 @@ void hdi_graph_learn(struct hd_graph *graph)
                                       .bytes = moved_bytes(graph, pass),
                                       .memory = scratch_bytes(graph, pass)});
     }
+    learn_steps(graph);
     // The next run goes by what has been measured, if that differs and matters.
     uint32_t passes = graph->passes.count - graph->first;
     graph->reweigh =

@@ -493,15 +493,14 @@ static hd_status pack_arg(struct hd_graph *graph, const struct place *place,
     }
 }
 
-// `*bytes` is what the dispatch touches, 0 if that is not known; the other
-// checks are made once here so that the launches of runs need not make them
-// again. Those of images have to wait.
+// What the dispatch is thought to do goes to `*guess`; the other checks are
+// made once here so that the launches of runs need not make them again. Those
+// of images have to wait.
 static hd_status pack_dispatch(struct hd_graph *graph,
                                const struct hdi_pass *pass,
                                const struct hdi_command *command,
-                               uint64_t *bytes, struct hd_error *error)
+                               struct hdi_guess *guess, struct hd_error *error)
 {
-    *bytes = 0;
     HDI_TRY(find_kernel(graph, command->kernel, pass, error));
 
     const struct hd_kernel *kernel = graph->kernels.at[command->kernel].kernel;
@@ -525,8 +524,10 @@ static hd_status pack_dispatch(struct hd_graph *graph,
                         kernel->info.name);
     // Images are made when the pass runs, and looked at then.
     for (uint32_t i = 0; i < command->arg_count; i++)
-        if (packed[i].is == HD_IS_IMAGE)
+        if (packed[i].is == HD_IS_IMAGE) {
+            guess->steps = hdi_guess_steps(graph, command);
             return HD_OK;
+        }
     hd_status status =
         hdi_launch_check(graph->context.launcher,
                          &(struct hdi_request){kernel, &command->range, packed,
@@ -536,7 +537,7 @@ static hd_status pack_dispatch(struct hd_graph *graph,
         hdi_prefix_error(error, "%s%spass '%s'",
                          HDI_PASS_OF(pass->where, pass->name));
     return status == HD_OK
-               ? hdi_graph_check_fit(graph, pass, command, bytes, error)
+               ? hdi_graph_check_fit(graph, pass, command, guess, error)
                : status;
 }
 
@@ -602,24 +603,29 @@ static void follow_values(struct hd_graph *graph)
 }
 
 // pass->bytes stays 0 unless all commands are dispatches whose footprints are
-// known.
+// known; pass->steps unless those of all dispatches are.
 static hd_status pack_pass(struct hd_graph *graph, struct hdi_pass *pass,
                            struct hd_error *error)
 {
-    bool known = true;
+    bool touched = true, counted = true;
 
-    pass->bytes = 0;
+    pass->bytes = pass->steps = 0;
     for (uint32_t c = 0; c < pass->command_count; c++) {
         const struct hdi_command *command =
             &graph->commands.at[pass->commands + c];
-        uint64_t bytes = 0;
-        if (command->is == HD_DISPATCH)
-            HDI_TRY(pack_dispatch(graph, pass, command, &bytes, error));
-        known = known && bytes > 0 && !command->appended;
-        pass->bytes += bytes;
+        bool is_dispatch = command->is == HD_DISPATCH;
+        struct hdi_guess guess = {0, 0};
+        if (is_dispatch)
+            HDI_TRY(pack_dispatch(graph, pass, command, &guess, error));
+        touched = touched && guess.bytes > 0 && !command->appended;
+        counted = counted && (!is_dispatch || guess.steps > 0);
+        pass->bytes += guess.bytes;
+        pass->steps += guess.steps;
     }
-    if (!known)
+    if (!touched)
         pass->bytes = 0;
+    if (!counted)
+        pass->steps = 0;
     pass->packed = true;
     graph->checked++;
     return HD_OK;

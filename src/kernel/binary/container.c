@@ -29,7 +29,7 @@ static const char magic[8] = {'H', 'E', 'D', 'D', 'L', 'E', '\r', '\n'};
 enum {
     HEAD = 8 + 4 + 4 + 8,          // before the digest [bytes]
     BODY = HEAD + HDI_DIGEST_SIZE, // where the builds begin
-    SMALLEST_KERNEL = 96,          // fewer bytes describe no kernel,
+    SMALLEST_KERNEL = 100,         // fewer bytes describe no kernel,
     SMALLEST_ARG = 21,             // no argument,
     SMALLEST_BUILD = 52,           // no build,
     MAX_ARGS_SIZE = 1 << 24        // and no launch has more of them
@@ -72,6 +72,7 @@ static void put_footprint(struct hdi_text *text, const struct hdi_footprint *p)
     put_32(text, p->condition_count);
     put_32(text, p->scope_count);
     put_32(text, p->access_count);
+    put_32(text, p->work_count);
     for (uint32_t i = 0; i < p->node_count; i++) {
         put_32(text, p->nodes[i].op);
         put_32(text, p->nodes[i].bits);
@@ -97,6 +98,11 @@ static void put_footprint(struct hdi_text *text, const struct hdi_footprint *p)
         put_32(text, p->accesses[i].at);
         put_32(text, p->accesses[i].size);
         put_32(text, p->accesses[i].writes);
+    }
+    for (uint32_t i = 0; i < p->work_count; i++) {
+        put_32(text, p->works[i].scope);
+        put_32(text, p->works[i].loops);
+        put_32(text, p->works[i].steps);
     }
 }
 
@@ -325,11 +331,13 @@ static void take_footprint(struct reader *r, struct hdi_footprint *p,
     p->condition_count = take_32(r);
     p->scope_count = take_32(r);
     p->access_count = take_32(r);
+    p->work_count = take_32(r);
     p->nodes = take_array(r, p->node_count, 24, sizeof(*p->nodes));
     p->conditions =
         take_array(r, p->condition_count, 20, sizeof(*p->conditions));
     p->scopes = take_array(r, p->scope_count, 12, sizeof(*p->scopes));
     p->accesses = take_array(r, p->access_count, 20, sizeof(*p->accesses));
+    p->works = take_array(r, p->work_count, 12, sizeof(*p->works));
     for (uint32_t i = 0; r->status == HD_OK && i < p->node_count; i++) {
         p->nodes[i].op = take_32(r);
         p->nodes[i].bits = take_32(r);
@@ -355,6 +363,11 @@ static void take_footprint(struct reader *r, struct hdi_footprint *p,
         p->accesses[i].at = take_32(r);
         p->accesses[i].size = take_32(r);
         p->accesses[i].writes = take_32(r);
+    }
+    for (uint32_t i = 0; r->status == HD_OK && i < p->work_count; i++) {
+        p->works[i].scope = take_32(r);
+        p->works[i].loops = take_32(r);
+        p->works[i].steps = take_32(r);
     }
     if (r->status == HD_OK && !hdi_footprint_is_valid(p, arg_count))
         r->status = HD_EFORMAT;

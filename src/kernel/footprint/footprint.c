@@ -11,6 +11,7 @@ void hdi_footprint_clear(struct hdi_footprint *p)
     free(p->conditions);
     free(p->scopes);
     free(p->accesses);
+    free(p->works);
     *p = (struct hdi_footprint){0};
 }
 
@@ -85,5 +86,8 @@ bool hdi_footprint_is_valid(const struct hdi_footprint *p, uint32_t arg_count)
              (a->at == HDI_FOOTPRINT_ALL || a->at < p->node_count) &&
              a->size > 0 && a->writes <= 2;
     }
+    for (uint32_t i = 0; ok && i < p->work_count; i++)
+        ok = p->works[i].scope < p->scope_count &&
+             p->works[i].loops >> p->loops == 0;
     return ok;
 }

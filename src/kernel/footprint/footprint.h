@@ -117,6 +117,15 @@ struct hdi_footprint_access {
     uint32_t writes; // 0: it reads, 1: it writes, 2: both
 };
 
+// What each work-item does that gets to a scope, which is the end of a turn of
+// the loops around it, and of nothing else: operations in each turn of the
+// innermost of these loops, or all that is in none.
+struct hdi_footprint_work {
+    uint32_t scope;
+    uint32_t loops; // bit i: loop i is around it
+    uint32_t steps; // operations
+};
+
 enum {
     HDI_FOOTPRINT_KNOWN = 1, // the rest says what it touches
     HDI_FOOTPRINT_KEEPS = 2  // its program has variables that kernels may write
@@ -126,11 +135,12 @@ enum {
 struct hdi_footprint {
     uint32_t known; // enum above
     uint32_t loops; // how many loops the nodes are about
-    uint32_t node_count, condition_count, scope_count, access_count;
+    uint32_t node_count, condition_count, scope_count, access_count, work_count;
     struct hdi_footprint_node *nodes;
     struct hdi_footprint_condition *conditions;
     struct hdi_footprint_scope *scopes;
     struct hdi_footprint_access *accesses;
+    struct hdi_footprint_work *works; // none: not known
 };
 
 // What would be more is given up, and the kernel counts as one that touches

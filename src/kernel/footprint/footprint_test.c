@@ -40,23 +40,18 @@ static struct hd_range range_of(const char *name)
                : (struct hd_range){.dims = 1, .global = {N}, .local = {64}};
 }
 
-// Of a kernel of the benchmark, with the numbers that make it run as it does
-// there; `piece` NULL: of all of it.
-static void footprints(const struct hd_program *program, const char *name,
-                       const struct hd_piece *piece,
-                       struct hd_footprint found[ARGS])
+// The numbers that make a kernel of the benchmark run as it does there.
+static void fill_args(const struct hd_kernel *kernel, struct hd_arg args[ARGS])
 {
-    const struct hd_kernel *kernel = hd_program_find(program, name);
+    static const float real = 0.5f;
+    static const int turns = 4 * N, many = N, side = SIDE;
+    static const int sizes[] = {64, 16, 16};
+    const struct hd_kernel_info *info = hd_kernel_info(kernel);
+    const char *name = info->name;
     const struct hd_range range = range_of(name);
-    const float real = 0.5f;
-    const int turns = 4 * N, many = N, side = SIDE;
-    const int sizes[] = {64, 16, 16};
-    struct hd_arg args[ARGS] = {{0}};
-    struct hd_error error;
     unsigned n = 0;
 
-    CHECK(kernel);
-    const struct hd_kernel_info *info = hd_kernel_info(kernel);
+    memset(args, 0, ARGS * sizeof(*args));
     for (unsigned i = 0; i < info->arg_count; i++) {
         const struct hd_kernel_arg *arg = hd_kernel_arg(kernel, i);
         bool turning = strcmp(name, "saxpy_strided") == 0 ||
@@ -74,9 +69,63 @@ static void footprints(const struct hd_program *program, const char *name,
                       : turning      ? (struct hd_arg)HD_VALUE(turns)
                                      : (struct hd_arg)HD_VALUE(many);
     }
-    CHECK_OK(hd_kernel_footprint(kernel, &range, args, info->arg_count, piece,
+}
+
+// `piece` NULL: of all of it.
+static void footprints(const struct hd_program *program, const char *name,
+                       const struct hd_piece *piece,
+                       struct hd_footprint found[ARGS])
+{
+    const struct hd_kernel *kernel = hd_program_find(program, name);
+    const struct hd_range range = range_of(name);
+    struct hd_arg args[ARGS];
+    struct hd_error error;
+
+    CHECK(kernel);
+    fill_args(kernel, args);
+    CHECK_OK(hd_kernel_footprint(kernel, &range, args,
+                                 hd_kernel_info(kernel)->arg_count, piece,
                                  found, &error),
              error);
+}
+
+// Of one work-item.
+static double steps(const struct hd_program *program, const char *name)
+{
+    const struct hd_kernel *kernel = hd_program_find(program, name);
+    const struct hd_range range = range_of(name);
+    struct hd_arg args[ARGS];
+    double items = 1;
+
+    fill_args(kernel, args);
+    for (unsigned d = 0; d < range.dims; d++)
+        items *= (double)range.global[d];
+    return hdi_kernel_steps(kernel, &range, args) / items;
+}
+
+static bool is_between(double x, double least, double most)
+{
+    if (x < least || x > most)
+        fprintf(stderr, "%g is not from %g to %g\n", x, least, most);
+    return x >= least && x <= most;
+}
+
+// Two loads, an addition and a store; loops as often as they go round; a sum
+// over a row whose length stands in memory.
+static void work_is_counted_by_turns(void)
+{
+    struct try t = try_open();
+    struct hd_program *program = benchmarks(&t);
+
+    CHECK(is_between(steps(program, "add"), 4, 4));
+    CHECK(is_between(steps(program, "saxpy"), 4, 6));
+    CHECK(is_between(steps(program, "saxpy_strided"), 4 * 4, 4 * 10));
+    CHECK(is_between(steps(program, "matmul"), SIDE * 3, SIDE * 6));
+    CHECK(is_between(steps(program, "nbody"), N * 15, N * 40));
+    CHECK(is_between(steps(program, "sparse"), 10, 200));
+    CHECK(is_between(steps(program, "black_scholes"), 50, 500));
+    hd_program_destroy(program);
+    try_close(&t);
 }
 
 // Nothing is exact as well: it says that not one byte is touched.
@@ -323,6 +372,11 @@ static void binaries_and_checked_kernels_have_them(void)
     CHECK_OK(hdi_program_create(&t.context, &params, &program, &error), error);
     struct hd_touched w = written(program, "k", 60, &range, 0);
     CHECK(are_rows(&w, 0, 240, 0, 1) && w.exact);
+    const int limit = 60;
+    const struct hd_arg args[] = {{.is = HD_IS_BUFFER}, HD_VALUE(limit)};
+    double work = hdi_kernel_steps(hd_program_find(source, "k"), &range, args);
+    CHECK(work > 0 && work == hdi_kernel_steps(hd_program_find(program, "k"),
+                                               &range, args));
     hd_program_destroy(program);
     hd_program_destroy(source);
     free(binary);
@@ -371,6 +425,7 @@ int main(void)
 {
     most_kernels_are_exact();
     boxes_have_their_rows();
+    work_is_counted_by_turns();
     what_is_not_understood_is_never_too_small();
     binaries_and_checked_kernels_have_them();
     bad_questions_are_refused();

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "kernel/compiler/touch/nodes.h"
+#include "kernel/compiler/touch/work.h"
 
 enum {
     // More of them are taken for several roots: the access is lost then.
@@ -214,9 +215,8 @@ static bool state_edge(struct hdi_nodes *f, size_t from, size_t to,
                  HDI_NODES_PARTS);
 }
 
-// How the loop at hand goes round: in one place, and it is left in one.
-static bool look_at_loop(const struct hdi_nodes *f, size_t head, size_t *latch,
-                         bool *one_exit)
+bool hdi_footprint_look_at_loop(const struct hdi_nodes *f, size_t head,
+                                size_t *latch, bool *one_exit)
 {
     size_t latches = 0, exits = 0;
 
@@ -251,7 +251,7 @@ static bool state_loops(struct hdi_nodes *f, size_t block)
         bool one_exit;
         if (!hdi_nest_take(&f->nest, head) || !hdi_nest_has(&f->nest, block))
             continue;
-        bool one_latch = look_at_loop(f, head, &latch, &one_exit);
+        bool one_latch = hdi_footprint_look_at_loop(f, head, &latch, &one_exit);
         exact &= one_exit && one_latch;
         if (!one_latch || f->flow.blocks[latch].successor_count != 2)
             continue;
@@ -300,7 +300,7 @@ static bool state_ways(struct hdi_nodes *f, size_t block)
     return exact;
 }
 
-static uint32_t scope_of(struct hdi_nodes *f, size_t block)
+uint32_t hdi_footprint_scope(struct hdi_nodes *f, size_t block)
 {
     struct hdi_footprint *p = f->found;
     if (f->scopes[block] != HDI_NO_NODE)
@@ -373,7 +373,7 @@ static void add_access(struct hdi_nodes *f, LLVMValueRef x,
     }
     if (!is_buffer(roots.root))
         return; // local memory, or a structure by value
-    uint32_t scope = scope_of(f, hdi_nodes_block(f, x));
+    uint32_t scope = hdi_footprint_scope(f, hdi_nodes_block(f, x));
     uint32_t at = size == 0 || size > UINT32_MAX ? HDI_FOOTPRINT_ALL
                                                  : hdi_nodes_build(f, pointer);
     void *more =
@@ -484,6 +484,8 @@ static bool find(struct hdi_nodes *f, LLVMValueRef kernel)
              x && !f->failed && !f->too_much && !f->lost;
              x = LLVMGetNextInstruction(x))
             look_at(f, x);
+    if (!f->too_much && !f->lost)
+        hdi_work_find(f);
     return !f->failed && !f->nodes.failed && !f->loops.failed;
 }
 

@@ -29,7 +29,7 @@ struct hdi_nodes {
     struct hdi_map nodes; // value: its node
     struct hdi_map loops; // block that heads a loop: its number
     uint32_t *scopes;     // per block: its scope, or HDI_NO_NODE
-    size_t node_room, condition_room, scope_room, access_room;
+    size_t node_room, condition_room, scope_room, access_room, work_room;
     // Of hdi_nodes_build() in itself.
     unsigned depth;
     bool failed;         // out of memory

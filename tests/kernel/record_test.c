@@ -49,6 +49,10 @@ static const char source[] =
     "KERNEL(index, bytes, part[l].a = ((global const uchar *)from)[3 * i + "
     "1];,\n"
     "       ((global uchar *)to)[3 * i + 2] = part[l].a;)\n"
+    // Of products of sums with constants.
+    "KERNEL(away, bytes, int z = n >> 31;\n"
+    "       part[l].a = ((global const uchar *)from)[(i + z + 1) * 3 - 2];,\n"
+    "       ((global uchar *)to)[((n >> 31) - 1 + i) * 3 + 5] = part[l].a;)\n"
     "KERNEL(odd, int2, part[l] = from[i];, to[i] = part[l] + n * (l & 1);)\n"
     "KERNEL(small, shorts, part[l].a = from[i].e; part[l].e = from[i].d;,\n"
     "       to[i].c = part[l].e - part[l].a; to[i].b = part[l].a;)\n"
@@ -63,9 +67,9 @@ static const struct {
     const char *name;
     unsigned size; // of a record [bytes]
 } kernels[] = {
-    {"odd", 8},    {"index", 3},   {"pairs", 8},  {"whole", 12},
-    {"holes", 20}, {"halves", 24}, {"upon", 32},  {"twice", 16},
-    {"pixel", 3},  {"small", 10},  {"moved", 24}, {"inside", 24},
+    {"odd", 8},     {"index", 3},   {"pairs", 8},  {"whole", 12}, {"holes", 20},
+    {"halves", 24}, {"upon", 32},   {"twice", 16}, {"pixel", 3},  {"small", 10},
+    {"moved", 24},  {"inside", 24}, {"away", 3},
 };
 
 // Memory right before inaccessible one.

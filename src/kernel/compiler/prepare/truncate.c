@@ -1,5 +1,11 @@
 #include "kernel/compiler/prepare/truncate.h"
 
+#include "kernel/compiler/transform/bounds.h"
+
+enum {
+    MAX_INDEX = 32 // instructions that compute an index
+};
+
 static bool is_by(LLVMValueRef value, LLVMOpcode code, uint64_t operand)
 {
     return LLVMIsAInstruction(value) &&
@@ -97,23 +103,92 @@ static bool is_id(LLVMValueRef value)
 }
 
 // Products with powers of two are shifts, of which restore() knows.
+static bool is_factor(LLVMValueRef value)
+{
+    return LLVMIsAConstantInt(value) &&
+           __builtin_popcountll(LLVMConstIntGetZExtValue(value)) > 1;
+}
+
 static bool has_product(LLVMValueRef value)
 {
     while (LLVMIsAInstruction(value) && LLVMIsABinaryOperator(value)) {
         bool first = LLVMIsAConstantInt(LLVMGetOperand(value, 0));
-        LLVMValueRef by = LLVMGetOperand(value, !first);
         if (LLVMGetInstructionOpcode(value) == LLVMMul &&
-            LLVMIsAConstantInt(by) &&
-            __builtin_popcountll(LLVMConstIntGetZExtValue(by)) > 1)
+            is_factor(LLVMGetOperand(value, !first)))
             return true;
         value = LLVMGetOperand(value, first);
     }
     return false;
 }
 
+// A number that goes round a loop by constants from a constant on.
+static bool is_counter(LLVMValueRef value)
+{
+    if (!LLVMIsAPHINode(value))
+        return false;
+    for (unsigned i = LLVMCountIncoming(value); i-- > 0;) {
+        LLVMValueRef from = LLVMGetIncomingValue(value, i);
+        bool is_next = LLVMIsAInstruction(from) &&
+                       LLVMGetInstructionOpcode(from) == LLVMAdd &&
+                       LLVMGetOperand(from, 0) == value &&
+                       LLVMIsAConstantInt(LLVMGetOperand(from, 1));
+        if (!is_next && !LLVMIsAConstantInt(from))
+            return false;
+    }
+    return true;
+}
+
+// Sums and products of ids, arguments and counters that are promised not to
+// wrap, and what stands in them: a product with a constant of a sum with one,
+// which LLVM makes a sum of products that promises nothing.
+struct index {
+    unsigned left; // instructions that may still be looked at
+    bool has_id, distributes;
+};
+
+static bool is_index(LLVMValueRef value, bool in_product, struct index *index)
+{
+    if (LLVMIsATruncInst(value) && is_id(LLVMGetOperand(value, 0))) {
+        index->has_id = true;
+        return true;
+    }
+    if (LLVMIsAConstantInt(value) || LLVMIsAArgument(value) ||
+        is_counter(value) || hdi_bounds_is_given(value))
+        return true;
+    if (!LLVMIsAInstruction(value) || index->left == 0)
+        return false;
+    index->left--;
+    LLVMOpcode code = LLVMGetInstructionOpcode(value);
+    if ((code != LLVMAdd && code != LLVMSub && code != LLVMMul) ||
+        !LLVMGetNSW(value))
+        return false;
+    LLVMValueRef a = LLVMGetOperand(value, 0), b = LLVMGetOperand(value, 1);
+    if (code == LLVMMul)
+        in_product = is_factor(a) || is_factor(b);
+    else
+        index->distributes |=
+            in_product && (LLVMIsAConstantInt(a) || LLVMIsAConstantInt(b));
+    return is_index(a, in_product, index) && is_index(b, in_product, index);
+}
+
+// The same in 64 bits: where no step wraps (nsw) they give the same number.
+static LLVMValueRef widened_index(LLVMBuilderRef builder, LLVMValueRef value,
+                                  LLVMTypeRef wide)
+{
+    if (LLVMIsATruncInst(value) || !LLVMIsABinaryOperator(value) ||
+        hdi_bounds_is_given(value))
+        return LLVMBuildSExt(builder, value, wide, "");
+    LLVMValueRef of[2];
+    for (unsigned i = 0; i < 2; i++)
+        of[i] = widened_index(builder, LLVMGetOperand(value, i), wide);
+    LLVMValueRef copy = LLVMBuildBinOp(builder, LLVMGetInstructionOpcode(value),
+                                       of[0], of[1], "");
+    LLVMSetNSW(copy, true);
+    return copy;
+}
+
 // `value`, which is an id in an int with constants added to it and multiplied
 // with it, in 64 bits; NULL: it is something else.
-// Allowed where no step wraps (nsw): then 64 bits give the same number.
 static LLVMValueRef widened(LLVMBuilderRef builder, LLVMValueRef value,
                             LLVMTypeRef wide)
 {
@@ -139,17 +214,25 @@ static LLVMValueRef widened(LLVMBuilderRef builder, LLVMValueRef value,
     return copy;
 }
 
+static LLVMValueRef widen(LLVMBuilderRef builder, LLVMValueRef extension)
+{
+    LLVMValueRef value = LLVMGetOperand(extension, 0);
+    LLVMTypeRef wide = LLVMTypeOf(extension);
+    struct index index = {.left = MAX_INDEX};
+
+    LLVMPositionBuilderBefore(builder, extension);
+    if (is_index(value, false, &index) && index.has_id && index.distributes)
+        return widened_index(builder, value, wide);
+    return has_product(value) ? widened(builder, value, wide) : NULL;
+}
+
 void hdi_widen_ids(LLVMBuilderRef builder, LLVMValueRef kernel)
 {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
             next = LLVMGetNextInstruction(i);
-            if (!LLVMIsASExtInst(i) || !has_product(LLVMGetOperand(i, 0)))
-                continue;
-            LLVMPositionBuilderBefore(builder, i);
-            LLVMValueRef wide =
-                widened(builder, LLVMGetOperand(i, 0), LLVMTypeOf(i));
+            LLVMValueRef wide = LLVMIsASExtInst(i) ? widen(builder, i) : NULL;
             if (!wide)
                 continue;
             LLVMReplaceAllUsesWith(i, wide);

@@ -15,8 +15,7 @@
 
 enum {
     MAX_ELEMENTS = 8, // of a record
-    // Past that most of what is loaded is thrown away, and gathers cost less.
-    MAX_EACH = 4,     // of them for one that is needed
+    COST_EACH = 3,    // a vector of them is loaded and shuffled [cycles]
     MAX_BETWEEN = 64, // instructions between the first and the last of them
     MAX_LANES = 64
 };
@@ -203,7 +202,8 @@ static bool find(const struct hdi_wide *w, LLVMValueRef first, struct record *r)
     if (size < 4 && !w->emit->llvm->target.word_gather &&
         (!w->certain || r->count < r->stride))
         return false;
-    return r->stride <= MAX_EACH * r->count;
+    // Else most of what is loaded is thrown away, and gathers cost less.
+    return r->stride * COST_EACH <= r->count * w->emit->llvm->target.gather;
 }
 
 // Vectors ---------------------------------------------------------------------

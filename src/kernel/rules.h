@@ -19,6 +19,7 @@
     RULE(CONSTANTS, "constants") /* loads of constant memory do not change */ \
     RULE(DIVIDE, "divide")       /* vectorise/divide.h */                     \
     RULE(EARLY, "early")         /* transform/early.h */                      \
+    RULE(FLATTEN, "flatten")     /* loops/flatten.h */                        \
     RULE(FOLD, "fold")           /* vectorise/fold.h */                       \
     RULE(INTERIOR, "interior")   /* transform/interior.h */                   \
     RULE(JAM, "jam")             /* lanes/jam.h */                            \

@@ -13,6 +13,8 @@
 #include "backend/frame.h"
 #include "base/error.h"
 #include "kernel/compiler/ir/rules.h"
+#include "kernel/compiler/loops/chunk.h"
+#include "kernel/compiler/loops/flatten.h"
 #include "kernel/image.h"
 
 // Those that images of real programs have. One more costs its share of the
@@ -299,18 +301,110 @@ static hd_status build_turned(struct hdi_work *w, struct hd_error *error)
     return status;
 }
 
+static hd_status build_shape(struct hdi_work *w, struct hd_error *error)
+{
+    HDI_TRY(hdi_pipeline_run(w, HDI_STAGE_SHAPE, error));
+    w->about->axis = w->axis.number;
+    return w->axis.number ? build_turned(w, error) : build_along_x(w, error);
+}
+
+// The kernel with the global ids that it puts together: when it is flat then
+// `grouped` is how it was before, else NULL, and nothing has changed.
+static hd_status flatten(struct hdi_work *w, LLVMModuleRef *grouped,
+                         struct hd_error *error)
+{
+    *grouped = NULL;
+    if (!hdi_rule_is_on(w->llvm, HDI_RULE_FLATTEN) ||
+        hdi_flatten_find(w->kernel) == 0)
+        return HD_OK;
+    LLVMModuleRef before = LLVMCloneModule(w->module);
+    hd_status status =
+        hdi_flatten(w->llvm, w->module, w->builder, w->kernel, error);
+    if (status == HD_OK && hdi_chunk_is_flat(w->module, w->kernel)) {
+        *grouped = before;
+        return HD_OK;
+    }
+    LLVMDisposeModule(w->module);
+    w->module = before;
+    w->kernel = LLVMGetNamedFunction(before, w->about->name);
+    return status;
+}
+
+// Link the function for launches whose groups are not all whole: rare, so its
+// lanes run along x. What is told of the kernel is that of the flat one.
+static hd_status add_grouped(struct hdi_work *w, LLVMModuleRef copy,
+                             struct hdi_text *name, struct hd_error *error)
+{
+    struct hdi_text explanation = {0};
+    const struct hdi_build_kernel flat = *w->about;
+    struct hdi_work grouped = copy_of(w, copy, &explanation);
+
+    hd_status status = hdi_pipeline_run(&grouped, HDI_STAGE_SHAPE, error);
+    if (status == HD_OK)
+        status = build_along_x(&grouped, error);
+    hdi_text_free(&explanation);
+    if (w->about->saved_bytes < flat.saved_bytes)
+        w->about->saved_bytes = flat.saved_bytes;
+    w->about->together = flat.together;
+    hdi_text_print(name, "grouped.%s", w->about->name);
+    if (status == HD_OK && !hide(copy, w->about, name))
+        status = hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          w->llvm->path);
+    if (status != HD_OK) {
+        LLVMDisposeModule(copy);
+        return status;
+    }
+    return LLVMLinkModules2(w->module, copy)
+               ? hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          w->llvm->path)
+               : HD_OK;
+}
+
+static hd_status build_flat(struct hdi_work *w, LLVMModuleRef grouped,
+                            struct hd_error *error)
+{
+    struct hdi_text entry = {0}, names[2] = {{0}, {0}};
+    unsigned dimensions =
+        hdi_flatten_find(LLVMGetNamedFunction(grouped, w->about->name));
+    hd_status status = build_shape(w, error);
+
+    hdi_text_print(w->explanation,
+                   "global ids are put together of groups; as that says from "
+                   "region %u on, where groups are not all whole\n",
+                   w->forms->count);
+    hdi_text_print(&names[0], "flat.%s", w->about->name);
+    hdi_text_print(&entry, "hdk_%s", w->about->name);
+    if (status == HD_OK &&
+        (entry.failed || !hide(w->module, w->about, &names[0])))
+        status = hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          w->llvm->path);
+    if (status == HD_OK)
+        status = add_grouped(w, grouped, &names[1], error);
+    else
+        LLVMDisposeModule(grouped);
+    if (status == HD_OK)
+        hdi_flatten_write(w->llvm, w->module, dimensions, entry.data,
+                          LLVMGetNamedFunction(w->module, names[0].data),
+                          LLVMGetNamedFunction(w->module, names[1].data));
+    hdi_text_free(&names[1]);
+    hdi_text_free(&names[0]);
+    hdi_text_free(&entry);
+    return status;
+}
+
 // On failure there is no module.
 static hd_status build_one(struct hdi_work *w, LLVMModuleRef program,
                            struct hd_error *error)
 {
+    LLVMModuleRef grouped = NULL;
+
     HDI_TRY(hdi_work_begin(w, program, error));
     hd_status status = hdi_pipeline_run(w, HDI_STAGE_TOUCH, error);
     if (status == HD_OK)
-        status = hdi_pipeline_run(w, HDI_STAGE_SHAPE, error);
-    w->about->axis = w->axis.number;
+        status = flatten(w, &grouped, error);
     if (status == HD_OK)
         status =
-            w->axis.number ? build_turned(w, error) : build_along_x(w, error);
+            grouped ? build_flat(w, grouped, error) : build_shape(w, error);
     hdi_work_end(w);
     if (status != HD_OK) {
         LLVMDisposeModule(w->module);

@@ -14,10 +14,12 @@
 // module.
 // How functions lie around each other, where each is needed:
 //
-//     hdk_NAME                     by the layout of all images
-//       |- version0 .. 3, 4        4: any mixture
-//            |- turned | straight  by how wide the launch is (axis.h)
-//                 |- interior, then around   (interior.h)
+//     hdk_NAME                          by the layout of all images
+//       |- version0 .. 3, 4             4: any mixture
+//            |- flat | grouped          by whether all groups are whole
+//                 |                     (flatten.h)
+//                 |- turned | straight  by how wide the launch is (axis.h)
+//                      |- interior, then around   (interior.h)
 //
 // Each level multiplies the code, so it is there only where it pays.
 hd_status hdi_versions_build(struct hdi_work *work, LLVMModuleRef program,

@@ -1,7 +1,7 @@
 // Versions of resources, passes nobody needs, orders, graphs that go on.
 #include "tests/graph/run_rig.h"
 
-static atomic_uint meeting;
+static atomic_uint meeting, came_alone;
 
 // Two passes that must be in here together.
 static void meet(uint64_t id)
@@ -11,6 +11,8 @@ static void meet(uint64_t id)
     uint64_t end = hdi_now() + UINT64_C(5000000000);
     while (atomic_load(&meeting) < 2 && hdi_now() < end)
         sched_yield();
+    if (atomic_load(&meeting) < 2)
+        atomic_fetch_add(&came_alone, 1);
 }
 
 // A reader of a version runs beside the pass that overwrites the resource: on a
@@ -46,7 +48,35 @@ static void a_reader_does_not_hold_up_who_overwrites(void)
     look = meet;
     run_ok(g);
     look = NULL;
-    CHECK(atomic_load(&meeting) == 2);
+    CHECK(atomic_load(&meeting) == 2 && atomic_load(&came_alone) == 0);
+    hd_graph_destroy(g);
+}
+
+static void meet_between(uint64_t id)
+{
+    if (id == 1 || id == 2)
+        meet(id);
+}
+
+// Two passes after one and before one, which need nothing of each other.
+static void independent_passes_run_at_the_same_time(void)
+{
+    if (hd_pool_workers(launcher.pool) < 2)
+        return;
+    struct hd_graph *g = create();
+    hd_resource from = add_resource(g, "from", 1), to[2];
+
+    for (unsigned i = 0; i < 2; i++)
+        to[i] = add_resource(g, "to", 1);
+    add_look(g, "before", 0, NULL, 0, &from, 1);
+    add_look(g, "one", 1, &from, 1, &to[0], 1);
+    add_look(g, "other", 2, &from, 1, &to[1], 1);
+    add_look(g, "after", 3, to, 2, NULL, 0);
+    atomic_store(&meeting, 0);
+    look = meet_between;
+    run_ok(g);
+    look = NULL;
+    CHECK(atomic_load(&meeting) == 2 && atomic_load(&came_alone) == 0);
     hd_graph_destroy(g);
 }
 
@@ -329,6 +359,7 @@ static void an_empty_graph_runs(void)
 
 static void run_tests(void)
 {
+    independent_passes_run_at_the_same_time();
     a_reader_does_not_hold_up_who_overwrites();
     passes_that_no_output_needs_are_dropped();
     fills_and_regions_reach_their_elements();

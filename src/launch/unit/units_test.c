@@ -33,6 +33,17 @@ static const char source[] =
     "        atomic_xchg(cell, 0);\n"
     "    }\n"
     "}\n"
+    "kernel void meet(global uint *words, uint n)\n"
+    "{\n"
+    "    if (get_local_id(0) != 0)\n"
+    "        return;\n"
+    "    atomic_inc(&words[0]);\n"
+    "    for (uint i = 0; atomic_add(&words[0], 0) != n; i++)\n"
+    "        if (i == 1u << 30) {\n"
+    "            atomic_inc(&words[1]);\n"
+    "            return;\n"
+    "        }\n"
+    "}\n"
     "kernel void stray(global uint *cell, uint n)\n"
     "{\n"
     "    while (atomic_add(cell, 0) == 0)\n"
@@ -115,7 +126,8 @@ static void every_group_runs_once_on_units(void)
         uint64_t leaves = 0;
         for (unsigned unit = 0; unit < rig.launcher->port_count; unit++)
             leaves += leaves_of(&rig, unit);
-        CHECK(leaves > 0);
+        // One worker may run all of it, and have no unit.
+        CHECK(leaves > 0 || shapes[i].params.units < shapes[i].workers);
         // Anywhere means where there is room, which may always be the same.
         for (unsigned unit = 0; unit < rig.launcher->port_count; unit++) {
             visit_all(&rig, (struct hdi_place){HD_ON_UNIT, unit});
@@ -133,6 +145,41 @@ static void units_are_dealt_to_workers_like_cards(void)
     visit_all(&rig, anywhere);
     for (unsigned unit = 0; unit < 3; unit++)
         CHECK(leaves_of(&rig, unit) > 0);
+    rig_tear_down(&rig);
+}
+
+static bool is_always(const struct hd_piece *piece, void *data)
+{
+    (void)piece, (void)data;
+    return true;
+}
+
+// One worker has three units and one leaf, of three work-groups. Each waits for
+// the two others, so they are on three units at the same time.
+static void a_long_leaf_is_divided_among_idle_units(void)
+{
+    enum {
+        UNITS = 3,
+        LOCAL = 16
+    };
+    struct rig rig = set_up(1, (struct hdi_device_params){.units = UNITS});
+    const struct hd_range range = {
+        .dims = 1, .global = {UNITS * LOCAL}, .local = {LOCAL}};
+    const struct hdi_terms terms = {.is_leaf = is_always};
+    const uint32_t units = UNITS;
+    struct hd_buffer *words;
+
+    CHECK_OK(hdi_buffer_create(rig.launcher, 8, &words, &error), error);
+    const struct hd_arg args[] = {{.is = HD_IS_BUFFER, .buffer = words},
+                                  HD_VALUE(units)};
+    const struct hdi_request request = {hd_program_find(rig.program, "meet"),
+                                        &range, args, 2};
+    CHECK_OK(hdi_launch_with(rig.launcher, &request, &terms, &error), error);
+    const uint32_t *met = hd_buffer_host(words);
+    CHECK(met[0] == UNITS && met[1] == 0);
+    for (unsigned unit = 0; unit < UNITS; unit++)
+        CHECK(leaves_of(&rig, unit) == 1);
+    hd_buffer_destroy(words);
     rig_tear_down(&rig);
 }
 
@@ -593,6 +640,7 @@ int main(void)
     every_group_runs_once_on_units();
     units_are_dealt_to_workers_like_cards();
     a_leaf_is_cut_into_equal_parts();
+    a_long_leaf_is_divided_among_idle_units();
     for (int doorbell = 0; doorbell < 2 && !HOLDS_SIGNALS; doorbell++)
         one_failing_part_fails_the_launch(doorbell);
     a_named_unit_runs_it_alone();

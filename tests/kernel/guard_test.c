@@ -1,5 +1,6 @@
 // Regions in which one work-item of a row does all are run for that one alone,
-// and give what they give when every work-item asks for itself.
+// and give what they give when every work-item asks for itself; those in which
+// all find the same are run once.
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,29 @@ static const char source[] =
     "    }\n"
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    out[get_global_id(0)] = *n;\n"
+    "}\n"
+    // What the group agrees on from turn to turn, and what it does not.
+    "__kernel void agreed(__global int *out, __local int *part, int n) {\n"
+    "    int l = get_local_id(0), by = 1;\n"
+    "    part[l] = l;\n"
+    "    for (; n > 0; n /= 3, by = by * 5 + n) {\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "        part[l] += by;\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    }\n"
+    "    out[get_global_id(0)] = part[l] + 1000 * by;\n"
+    "}\n"
+    "__kernel void own(__global int *out, __local int *part, int n) {\n"
+    "    int l = get_local_id(0), by = l;\n"
+    "    part[l] = 0;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    for (int k = 0; k < n; k++) {\n"
+    "        by = by * 2 + part[k];\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "        part[l] = l + k;\n"
+    "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    }\n"
+    "    out[get_global_id(0)] = by;\n"
     "}\n";
 
 enum {
@@ -58,18 +82,27 @@ enum {
     ROW = 18 // of `corner`, in groups of 4 x 4
 };
 
+static unsigned count(const struct hd_program *p, const char *name,
+                      const char *words)
+{
+    const char *text = hd_kernel_info(hd_program_find(p, name))->explanation;
+    unsigned n = 0;
+
+    printf("%s:\n%s\n", name, text);
+    for (; (text = strstr(text, words)); text++)
+        n++;
+    return n;
+}
+
 // How many regions of a kernel have a lone work-item.
 static unsigned lone_regions(const struct hd_program *p, const char *name)
 {
-    const char *text = hd_kernel_info(hd_program_find(p, name))->explanation;
-    unsigned count = 0;
+    return count(p, name, "one work-item of each row");
+}
 
-    printf("%s:\n%s\n", name, text);
-    while ((text = strstr(text, "one work-item of each row"))) {
-        text++;
-        count++;
-    }
-    return count;
+static unsigned shared_regions(const struct hd_program *p, const char *name)
+{
+    return count(p, name, "done once for the whole group");
 }
 
 static void one_item_of_a_group_acts(struct try *t, struct hd_program *p)
@@ -127,6 +160,35 @@ static void others_are_not_left_out(struct try *t, struct hd_program *p)
         CHECK(out[i] == 10);
 }
 
+static void what_all_find_is_found_once(struct try *t, struct hd_program *p)
+{
+    static int out[N], *pout = out;
+    const struct try_range range = {1, {N}, {GROUP}, {0}};
+
+    CHECK(shared_regions(p, "agreed") == 2);
+    CHECK(shared_regions(p, "own") == 0); // it keeps what is its own
+    CHECK(shared_regions(p, "kept") == 0);
+    for (int n = 0; n < 60; n += 7) {
+        int by = 1, sum = 0;
+        for (int k = n; k > 0; k /= 3, by = by * 5 + k)
+            sum += by;
+        TRY_RUN(t, p, "agreed", range, TRY_VALUE(pout),
+                TRY_LOCAL(GROUP * sizeof(int)), TRY_VALUE(n));
+        for (int i = 0; i < N; i++)
+            CHECK(out[i] == i % GROUP + sum + 1000 * by);
+    }
+    for (int n = 0; n < 12; n++) {
+        TRY_RUN(t, p, "own", range, TRY_VALUE(pout),
+                TRY_LOCAL(GROUP * sizeof(int)), TRY_VALUE(n));
+        for (int i = 0; i < N; i++) {
+            int by = i % GROUP;
+            for (int k = 0; k < n; k++)
+                by = by * 2 + (k > 0 ? k + k - 1 : 0);
+            CHECK(out[i] == by);
+        }
+    }
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -140,6 +202,7 @@ int main(void)
     one_item_of_a_group_acts(&t, p);
     one_item_of_a_square_acts(&t, p);
     others_are_not_left_out(&t, p);
+    what_all_find_is_found_once(&t, p);
     hd_program_destroy(p);
     try_close(&t);
     return 0;

@@ -131,7 +131,8 @@ static inline unsigned width(const struct hd_program *p, const char *name)
          line = strstr(line + 1, "\nregion ")) {
         unsigned region, w = 1;
         if (line_has(line + 1, "nothing to do") ||
-            line_has(line + 1, "one work-item of each row"))
+            line_has(line + 1, "one work-item of each row") ||
+            line_has(line + 1, "done once for the whole group"))
             continue;
         if (sscanf(line, "\nregion %u: vector width %u", &region, &w) < 2)
             w = 1;

@@ -79,9 +79,9 @@ static void explain_form(const struct hdi_form *form, struct hdi_text *remarks,
         return;
     }
     if (form->lone) {
-        hdi_text_print(explanation,
-                       "region %u: one work-item of each row runs it\n",
-                       region);
+        hdi_text_print(explanation, "region %u: %s\n", region,
+                       form->shared ? "it is done once for the whole group"
+                                    : "one work-item of each row runs it");
         return;
     }
     if (form->reason && form->line)

@@ -32,6 +32,23 @@ bool hdi_guard_keeps_items(const struct hdi_region *region)
     return false;
 }
 
+bool hdi_guard_is_shared(const struct hdi_region *region)
+{
+    const struct hdi_flow *flow = region->flow;
+
+    if (flow->flat || region->some_return_early ||
+        hdi_guard_keeps_items(region))
+        return false;
+    for (size_t i = 0; i < region->count; i++) {
+        const struct hdi_block *block = &flow->blocks[region->blocks[i]];
+        if (!only_asks(flow, region->blocks[i]) || block->divergent ||
+            hdi_flow_is_divergent(flow,
+                                  LLVMGetBasicBlockTerminator(block->block)))
+            return false;
+    }
+    return true;
+}
+
 // What a value was before it went through a slot or was made wider or narrower.
 // Local ids fit 31 bits: an id that equals a number still equals it then.
 static LLVMValueRef origin(const struct hdi_flow *flow, LLVMValueRef value)

@@ -7,6 +7,10 @@
 // Whether what the region keeps of single work-items is needed behind it.
 bool hdi_guard_keeps_items(const struct hdi_region *region);
 
+// All work-items would find the same: the region touches no memory, and all
+// that it keeps is the group's. One of them does it for all.
+bool hdi_guard_is_shared(const struct hdi_region *region);
+
 // The region does something for one work-item of a row (or column) only: its
 // local id in dimension `d`, a value of the kernel that the group agrees on and
 // that may be computed anywhere; NULL when there is none. The condition stays

@@ -18,6 +18,7 @@ struct hdi_forms {
         unsigned lanes; // of a chunk, 0: one work-item after the other
         unsigned limit; // line that asks for ids below a limit (split.h), or 0
         bool lone;      // one work-item of a row does all
+        bool shared;    // one work-item of the group does it for all
         unsigned joint; // line of the barrier in the middle (join.h), or 0
         const char
             *reason;   // why there are no chunks, NULL: the kernel has none

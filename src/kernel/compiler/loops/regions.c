@@ -35,8 +35,8 @@ struct writing {
     LLVMBasicBlockRef *copies; // per block of the kernel, NULL: not in it
     LLVMBasicBlockRef latch;
     LLVMValueRef next; // alloca: which exit, when there are several
-    // Per dimension: the local id of the only work-item that does anything, a
-    // value of the kernel; NULL: there may be several.
+    // Per dimension: the local id of the only work-item that need do anything,
+    // a value of the kernel; NULL: there may be several.
     LLVMValueRef lone[3];
 };
 
@@ -579,6 +579,21 @@ static bool join_regions(struct hdi_regions *all,
     return ok;
 }
 
+// The work-items that are left out do nothing, or nothing that the others do
+// not.
+static void find_lone(struct writing *w, struct hdi_form *form)
+{
+    struct hdi_emit *e = w->all->emit;
+
+    if (!hdi_rule_is_on(e->llvm, HDI_RULE_LONE))
+        return;
+    form->shared = !e->observer && hdi_guard_is_shared(w->region);
+    for (unsigned d = 0; d < 3; d++)
+        w->lone[d] = form->shared ? LLVMConstNull(e->i64)
+                                  : hdi_guard_lone_item(w->region, d);
+    form->lone = w->lone[0];
+}
+
 // In this order: both regions together, if that may be; the form of this one
 // (lone, lanes or one by one), and why; the loops; the way on.
 static bool write_code(struct writing *w)
@@ -597,11 +612,7 @@ static bool write_code(struct writing *w)
     }
     struct hdi_lanes *lanes = NULL;
     struct hdi_form form = {0};
-    for (unsigned d = 0; d < 3; d++)
-        w->lone[d] = hdi_rule_is_on(e->llvm, HDI_RULE_LONE)
-                         ? hdi_guard_lone_item(region, d)
-                         : NULL;
-    form.lone = w->lone[0];
+    find_lone(w, &form);
     ok = ok && (e->width == 0 || form.lone ||
                 hdi_lanes_create(e, region, w->next, &lanes, &form.reason,
                                  &form.line));

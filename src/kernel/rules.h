@@ -41,6 +41,7 @@
     RULE(SWITCHES, "switches")   /* prepare/switches.h */                     \
     RULE(TILE, "tile")           /* worth/tile.h */                           \
     RULE(TOP, "top")             /* transform/top.h */                        \
+    RULE(TREE, "tree")           /* transform/tree.h */                       \
     RULE(UNSWITCH, "unswitch")   /* LLVM's copies of loops by conditions */   \
     RULE(WHOLE, "whole")         /* worth/whole.h */                          \
     RULE(WINDOW, "window")       /* vectorise/window.c */

@@ -35,6 +35,7 @@
 #include "kernel/compiler/transform/interior.h"
 #include "kernel/compiler/transform/strided.h"
 #include "kernel/compiler/transform/top.h"
+#include "kernel/compiler/transform/tree.h"
 #include "kernel/compiler/worth/whole.h"
 
 #define TIDY "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg"
@@ -202,12 +203,24 @@ static hd_status check_grid(struct hdi_work *w, struct hd_error *error)
     return hdi_cut_check_grid(w->llvm, w->kernel, error);
 }
 
+static hd_status fail_memory(const struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                    w->llvm->path);
+}
+
 static hd_status load_early(struct hdi_work *w, struct hd_error *error)
 {
     return hdi_early_move(w->llvm, w->builder, w->kernel)
                ? HD_OK
-               : hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
-                          w->llvm->path);
+               : fail_memory(w, error);
+}
+
+static hd_status pair_steps(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_tree_pair(w->llvm, w->builder, w->kernel)
+               ? HD_OK
+               : fail_memory(w, error);
 }
 
 static void rewrite_strided(struct hdi_work *w)
@@ -391,6 +404,7 @@ static const struct pass {
 
     RUN(CUT, "grid", FAST, check_grid),
     MAY_RUN(CUT, EARLY, PLAIN, load_early),
+    MAY_RUN(CUT, TREE, PLAIN, pair_steps),
     MAY_CHANGE(CUT, STRIDED, FAST, rewrite_strided),
     LLVM(CUT, "memory", FAST, "function(simplifycfg,loop-simplify,reg2mem)"),
     RUN(CUT, "barriers", FAST, isolate_barriers),

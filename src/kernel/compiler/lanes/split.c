@@ -172,7 +172,9 @@ static bool does_nothing(const struct hdi_region *region,
     return !hdi_guard_keeps_items(region);
 }
 
-static unsigned count_instructions(const struct hdi_region *region)
+// Those of slots, which will be registers, only `with_slots`.
+static unsigned count_instructions(const struct hdi_region *region,
+                                   bool with_slots)
 {
     const struct hdi_flow *flow = region->flow;
     unsigned count = 0;
@@ -181,7 +183,7 @@ static unsigned count_instructions(const struct hdi_region *region)
         for (LLVMValueRef x =
                  LLVMGetFirstInstruction(flow->blocks[region->blocks[i]].block);
              x; x = LLVMGetNextInstruction(x))
-            count++;
+            count += with_slots || hdi_slot_of(flow, x) == SIZE_MAX;
     return count;
 }
 
@@ -205,9 +207,8 @@ bool hdi_split_find(const struct hdi_region *region,
     split->line = hdi_source_line(end);
     split->ebbs = does_nothing(region, linear, first,
                                block->successors[1 - split->below]);
-    unsigned count = count_instructions(region);
-    split->is_tiny = count <= MAX_TINY;
-    return count <= MAX_INSTRUCTIONS;
+    split->is_tiny = count_instructions(region, false) <= MAX_TINY;
+    return count_instructions(region, true) <= MAX_INSTRUCTIONS;
 }
 
 // Write what a value of the first block needs, and the value.

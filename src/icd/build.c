@@ -148,16 +148,19 @@ static char *write_log(const struct hd_program *made, const char *said,
 //
 // Takes over `made`, which is NULL where the build failed. The new build is
 // prepared before the lock is taken, and replaces the old one with it: kernels
-// that are created meanwhile are of one or the other. Without memory for it the
-// program counts as not built.
-static void finish(struct _cl_program *program, struct hd_program *made,
-                   cl_program_binary_type type, bool uniform, char *said,
-                   const struct hd_error *error)
+// that are created meanwhile are of one or the other. Returns `status`, that of
+// the build so far; without memory for what was made the program counts as not
+// built, and CL_OUT_OF_HOST_MEMORY says so.
+static cl_int finish(struct _cl_program *program, struct hd_program *made,
+                     cl_program_binary_type type, bool uniform, char *said,
+                     const struct hd_error *error, cl_int status)
 {
     struct hdi_cl_built *built = made ? calloc(1, sizeof(*built)) : NULL;
 
-    if (made && !built)
+    if (made && !built) {
         hd_program_destroy(made);
+        status = CL_OUT_OF_HOST_MEMORY;
+    }
     if (built) {
         atomic_init(&built->users, 1);
         pthread_mutex_init(&built->lock, NULL);
@@ -173,6 +176,7 @@ static void finish(struct _cl_program *program, struct hd_program *made,
     program->builds = false;
     pthread_mutex_unlock(&program->lock);
     free(said);
+    return status;
 }
 
 // Which code of OpenCL an error of the runtime is, where `other` is that of a
@@ -352,10 +356,10 @@ CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program,
         return status;
     if (make(program, false, NULL, &made, &log, &error) != HD_OK)
         made = NULL;
-    status =
-        code_of(&error, CL_INVALID_BUILD_OPTIONS, CL_BUILD_PROGRAM_FAILURE);
-    finish(program, made, CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
-           is_uniform(program), log, &error);
+    status = finish(
+        program, made, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, is_uniform(program),
+        log, &error,
+        code_of(&error, CL_INVALID_BUILD_OPTIONS, CL_BUILD_PROGRAM_FAILURE));
     if (notify)
         notify(program, data);
     return status;
@@ -371,11 +375,13 @@ cl_int hdi_cl_load_library(struct _cl_program *program)
 
     program->options = strdup("");
     program->sides = sides_of(program->device_count, program->devices);
-    if (!program->options ||
-        make(program, true, NULL, &made, NULL, &error) != HD_OK)
-        return CL_INVALID_BINARY;
-    finish(program, made, program->given, is_uniform(program), NULL, &error);
-    return CL_SUCCESS;
+    if (!program->options)
+        return CL_OUT_OF_HOST_MEMORY;
+    if (make(program, true, NULL, &made, NULL, &error) != HD_OK)
+        made = NULL;
+    return finish(program, made, program->given, is_uniform(program), NULL,
+                  &error,
+                  code_of(&error, CL_INVALID_BINARY, CL_INVALID_BINARY));
 }
 
 // Headers ---------------------------------------------------------------------
@@ -523,19 +529,19 @@ CL_API_ENTRY cl_int CL_API_CALL clCompileProgram(
     if (compile(program, header_count, headers, names, &made, &log, &error) !=
         HD_OK)
         made = NULL;
-    status = code_of(&error, CL_INVALID_COMPILER_OPTIONS,
-                     CL_COMPILE_PROGRAM_FAILURE);
-    finish(program, made, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
-           is_uniform(program), log, &error);
+    status = finish(program, made, CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
+                    is_uniform(program), log, &error,
+                    code_of(&error, CL_INVALID_COMPILER_OPTIONS,
+                            CL_COMPILE_PROGRAM_FAILURE));
     if (notify)
         notify(program, data);
     return status;
 }
 
+// Linking ---------------------------------------------------------------------
 //
 // A linked program is a new object. What it is made of goes through binaries,
 // once per side, so that the parts may be compiled again, or go, right after.
-// Linking ---------------------------------------------------------------------
 
 // Cut a word out of the options; whether it was there.
 //
@@ -682,12 +688,12 @@ CL_API_ENTRY cl_program CL_API_CALL clLinkProgram(
         made = NULL;
     }
     free(words);
-    status =
-        code_of(&error, CL_INVALID_LINKER_OPTIONS, CL_LINK_PROGRAM_FAILURE);
-    finish(program, made,
-           library ? CL_PROGRAM_BINARY_TYPE_LIBRARY
-                   : CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
-           uniform, log, &error);
+    status = finish(
+        program, made,
+        library ? CL_PROGRAM_BINARY_TYPE_LIBRARY
+                : CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+        uniform, log, &error,
+        code_of(&error, CL_INVALID_LINKER_OPTIONS, CL_LINK_PROGRAM_FAILURE));
     if (notify)
         notify(program, data);
     if (error_ret)

@@ -33,8 +33,8 @@ bool hdi_cl_program_has(const struct _cl_program *program,
 // Of a program whose binary is to be linked.
 //
 // Called once, by the function that makes the program, before anybody else
-// knows it. CL_INVALID_BINARY: it cannot be read, or no memory; the caller
-// releases the program.
+// knows it. CL_INVALID_BINARY: it cannot be read; CL_OUT_OF_HOST_MEMORY. After
+// an error the caller releases the program.
 cl_int hdi_cl_load_library(struct _cl_program *program);
 
 // The value of a specialisation constant of SPIR-V for the builds to come,

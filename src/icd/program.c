@@ -335,12 +335,13 @@ CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithBinary(
             return hdi_cl_none(error, CL_OUT_OF_HOST_MEMORY);
         }
     // Objects and libraries are ready to be linked.
-    if (program->given != CL_PROGRAM_BINARY_TYPE_EXECUTABLE &&
-        hdi_cl_load_library(program) != CL_SUCCESS) {
+    if (program->given != CL_PROGRAM_BINARY_TYPE_EXECUTABLE)
+        status = hdi_cl_load_library(program);
+    if (status != CL_SUCCESS) {
         hdi_cl_object_release(program);
         if (states)
-            states[0] = CL_INVALID_BINARY;
-        return hdi_cl_none(error, CL_INVALID_BINARY);
+            states[0] = status;
+        return hdi_cl_none(error, status);
     }
     hdi_cl_good(error);
     return program;

@@ -347,6 +347,7 @@ void hdi_cl_device_destroy(void *object)
         end_runtime(device->runtime);
     hdi_cl_drop(device->parent);
     free(device->cores);
+    free(device->partition);
     pthread_mutex_destroy(&device->lock);
 }
 

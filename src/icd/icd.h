@@ -63,9 +63,10 @@ struct _cl_device_id {
                                   // that of the whole machine
     pthread_mutex_t lock;
     unsigned units;   // workers
-    cpu_set_t *cores; // of a part of the machine, else NULL
-    cl_device_partition_property partition[20]; // how it was made
-    unsigned partition_size;                    // with the final 0; 0: was not
+    // Of a part of the machine, else NULL: its cores, and how it was made.
+    cpu_set_t *cores;
+    cl_device_partition_property *partition;
+    unsigned partition_size; // with the final 0
 };
 
 // The one platform, its processor and its GPU. NULL: no memory, or no GPU.

@@ -48,12 +48,24 @@ cl_device_affinity_domain hdi_cl_device_domains(
     return domains ? domains | CL_DEVICE_AFFINITY_DOMAIN_NEXT_PARTITIONABLE : 0;
 }
 
+// How many words say how a device is parted, with the final 0. Behind the end
+// of a list of counts, which is a 0 as well, it may not have been given.
+static unsigned words_of(const cl_device_partition_property *how)
+{
+    unsigned words = 1;
+
+    if (how[0] != CL_DEVICE_PARTITION_BY_COUNTS)
+        return 3;
+    while (how[words] != CL_DEVICE_PARTITION_BY_COUNTS_LIST_END)
+        words++;
+    return words + 2;
+}
+
 // NULL: no memory. It holds its parent, which need not be the whole: parts can
-// be parted again.
+// be parted again. How it was made is kept, to be told again.
 static struct _cl_device_id *part_of(struct _cl_device_id *parent,
                                      const unsigned *cores, unsigned count,
-                                     const cl_device_partition_property *how,
-                                     unsigned how_size)
+                                     const cl_device_partition_property *how)
 {
     struct _cl_device_id *device = hdi_cl_object_create(HDI_CL_DEVICE);
     unsigned all;
@@ -65,14 +77,17 @@ static struct _cl_device_id *part_of(struct _cl_device_id *parent,
     hdi_cl_hold(parent);
     device->cores = calloc(1, sizeof(*device->cores));
     device->units = count;
-    device->partition_size = how_size;
-    memcpy(device->partition, how, how_size * sizeof(*how));
-    for (unsigned i = 0; device->cores && i < count; i++)
-        CPU_SET(hdi_topology_core(topology, cores[i])->os_index, device->cores);
-    if (!device->cores) {
+    device->partition_size = words_of(how);
+    device->partition =
+        calloc(device->partition_size, sizeof(*device->partition));
+    if (!device->cores || !device->partition) {
         hdi_cl_object_release(device);
         return NULL;
     }
+    for (unsigned i = 0; i < count; i++)
+        CPU_SET(hdi_topology_core(topology, cores[i])->os_index, device->cores);
+    memcpy(device->partition, how,
+           (device->partition_size - 1) * sizeof(*device->partition));
     return device;
 }
 
@@ -145,9 +160,7 @@ static unsigned count_parts(const struct _cl_device_id *device,
     return parts;
 }
 
-// All of the parts or none. The properties are kept as they were given, to be
-// told again; there is room for 20 words, and of longer lists the beginning is
-// told.
+// All of the parts or none.
 CL_API_ENTRY cl_int CL_API_CALL
 clCreateSubDevices(cl_device_id device, const cl_device_partition_property *how,
                    cl_uint room, cl_device_id *parts, cl_uint *count_ret)
@@ -158,7 +171,7 @@ clCreateSubDevices(cl_device_id device, const cl_device_partition_property *how,
         device->side == HDI_CL_GPU)
         return CL_INVALID_VALUE;
 
-    unsigned most, how_size = 2;
+    unsigned most;
     hdi_cl_topology(&most);
     unsigned *cores = calloc(most, sizeof(*cores));
     unsigned *sizes = calloc(most + 1, sizeof(*sizes));
@@ -172,24 +185,9 @@ clCreateSubDevices(cl_device_id device, const cl_device_partition_property *how,
     error = CL_INVALID_VALUE;
     if (parts && room < number)
         goto out;
-    const cl_device_partition_property last =
-        how[0] == CL_DEVICE_PARTITION_BY_COUNTS
-            ? CL_DEVICE_PARTITION_BY_COUNTS_LIST_END
-            : 0;
-    while (how[how_size - 1] != last && how_size < 19)
-        how_size++;
-    how_size += how[0] == CL_DEVICE_PARTITION_BY_COUNTS;
-    if (how_size > 20)
-        how_size = 20;
-    cl_device_partition_property kept[20] = {0};
-    for (unsigned i = 0;
-         i < how_size &&
-         (i == 0 || how[i - 1] != 0 || how[0] != CL_DEVICE_PARTITION_BY_COUNTS);
-         i++)
-        kept[i] = how[i];
     error = CL_SUCCESS;
     for (unsigned i = 0, at = 0; parts && i < number; at += sizes[i++]) {
-        parts[i] = part_of(device, cores + at, sizes[i], kept, how_size);
+        parts[i] = part_of(device, cores + at, sizes[i], how);
         if (parts[i])
             continue;
         while (i > 0)

@@ -228,6 +228,12 @@ bool hdi_cl_device_takes_il(void)
 // in variables, not among objects.
 static struct hd_runtime *volatile whole;
 
+// Whose trace is to be written when the process ends; NULL in a child of fork().
+// `traces` says that there is or was one: a child would write the file that its
+// parent writes. Both are under the lock of the whole device.
+static struct hd_runtime *traced;
+static bool traces;
+
 // Written when the process ends, if that is after its last command.
 //
 // By atexit(). Commands that are under way use the trace, so that it is not
@@ -238,7 +244,7 @@ static void write_trace(void)
     struct hd_error error;
     FILE *file;
 
-    if (!whole || !path)
+    if (!traced || !path)
         return;
     if (!hdi_cl_commands_rest()) {
         hdi_error("%s: no trace is written: commands are under way", path);
@@ -249,7 +255,7 @@ static void write_trace(void)
         hdi_error("%s: %s", path, strerror(errno));
         return;
     }
-    if (hd_runtime_trace_write(whole, file, &error) != HD_OK)
+    if (hd_runtime_trace_write(traced, file, &error) != HD_OK)
         hdi_error("%s: %s", path, error.text);
     if (fclose(file) != 0)
         hdi_error("%s: the trace could not be written", path);
@@ -271,7 +277,7 @@ static void start(struct _cl_device_id *device)
     bool moved = false;
 
     params.unit_timeout = hdi_cl_gpu_timeout();
-    params.trace = !device->parent && secure_getenv("HEDDLE_TRACE");
+    params.trace = !device->parent && !traces && secure_getenv("HEDDLE_TRACE");
     // A part of the machine is what its runtime finds as the machine.
     if (device->cores) {
         params.workers = device->units;
@@ -288,8 +294,10 @@ static void start(struct _cl_device_id *device)
         sched_setaffinity(0, sizeof(before), &before);
     if (!device->parent)
         whole = device->runtime;
-    if (params.trace && device->runtime)
-        atexit(write_trace);
+    if (params.trace && device->runtime) {
+        traced = device->runtime;
+        traces = atexit(write_trace) == 0;
+    }
 }
 
 // The GPU is a device of the root's runtime and has none of its own. Acquire:
@@ -309,6 +317,15 @@ struct hd_runtime *hdi_cl_runtime(struct _cl_device_id *device)
     runtime = device->runtime;
     pthread_mutex_unlock(&device->lock);
     return runtime;
+}
+
+// What is traced is the parent's too: there is one.
+void hdi_cl_device_forget(struct _cl_device_id *device)
+{
+    whole = NULL;
+    traced = NULL;
+    device->runtime = NULL;
+    pthread_mutex_init(&device->lock, NULL);
 }
 
 // What is told as compute units: workers, of which the whole has one per core.

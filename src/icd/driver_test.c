@@ -1,9 +1,6 @@
 // The driver through the system's loader: what a program does with it.
 #include "icd/driver.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 enum {
     N = 10000
 };
@@ -250,28 +247,6 @@ static void a_released_argument_is_not_taken_for_its_successor(void)
     driver_close(&d);
 }
 
-// The parent's objects are none of the child's, which may make some of its own.
-//
-// _exit(), so that nothing of the parent is ended twice.
-static void a_child_of_fork_starts_anew(void)
-{
-    struct driver d = driver_open(0);
-    int state;
-    pid_t child = fork();
-
-    CHECK(child >= 0);
-    if (child == 0) {
-        CL_IS(clFinish(d.queue), CL_INVALID_COMMAND_QUEUE);
-        CL_IS(clReleaseContext(d.context), CL_INVALID_CONTEXT);
-        a_kernel_runs();
-        _exit(0);
-    }
-    CHECK(waitpid(child, &state, 0) == child);
-    CHECK(WIFEXITED(state) && WEXITSTATUS(state) == 0);
-    adds(&d);
-    driver_close(&d);
-}
-
 int main(void)
 {
     a_kernel_runs();
@@ -281,7 +256,5 @@ int main(void)
     parts_of_the_device_run_kernels();
     runs_beside_another_vendor();
     a_fault_ends_its_command_and_the_queue_goes_on();
-    if (!HOLDS_SIGNALS) // whose children have none of its threads
-        a_child_of_fork_starts_anew();
     return 0;
 }

@@ -104,6 +104,10 @@ bool hdi_cl_device_takes_il(void);
 
 void hdi_cl_device_destroy(void *object);
 
+// In the child of fork(): its workers are the parent's, as is a trace that is
+// to be written. The child starts some of its own.
+void hdi_cl_device_forget(struct _cl_device_id *device);
+
 // Contexts --------------------------------------------------------------------
 
 // A callback for the end of an object. It is in the list of a context or a

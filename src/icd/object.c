@@ -302,16 +302,32 @@ void hdi_cl_drop(void *object)
         end(o);
 }
 
+// Those that are live; each slot of these kinds has one address.
+static void renew_all(const struct table *table, enum hdi_cl_kind kind,
+                      void (*renew)(struct hdi_cl_object *object))
+{
+    char *base = atomic_load(&table->base);
+    uint64_t used = atomic_load(&table->used);
+
+    for (uint64_t at = 0; at < used; at += slot_size(kind)) {
+        struct hdi_cl_object *o = (void *)(base + at);
+        if (atomic_load(&o->counts) != 0)
+            renew(o);
+    }
+}
+
 // One thread is left, and it may have forked while another held a lock: locks
 // are made anew. The ranges of the parent are neither used nor unmapped here;
 // the child shares their memory and must not write to it.
-void hdi_cl_objects_forget(void)
+void hdi_cl_objects_forget(void (*renew)(struct hdi_cl_object *object))
 {
     for (unsigned i = 0; i < HDI_CL_KINDS; i++) {
         struct table *table = &tables[i];
         pthread_mutex_init(&table->lock, NULL);
-        if (is_kept_by_children((enum hdi_cl_kind)i))
+        if (is_kept_by_children((enum hdi_cl_kind)i)) {
+            renew_all(table, (enum hdi_cl_kind)i, renew);
             continue;
+        }
         // A range of its own: what the parent's were is none of it.
         atomic_store(&table->used, 0);
         atomic_store(&table->base, NULL);

@@ -96,7 +96,8 @@ bool hdi_cl_hold_same(void *object, uint64_t serial);
 // whatever locks the caller has: none that the destructor takes.
 void hdi_cl_drop(void *object);
 
-// In the child of fork(): every object of the parent is none here.
-void hdi_cl_objects_forget(void);
+// In the child of fork(): every object of the parent is none here, but for the
+// platform and devices, which are renewed.
+void hdi_cl_objects_forget(void (*renew)(struct hdi_cl_object *object));
 
 #endif

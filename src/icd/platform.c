@@ -13,19 +13,20 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct _cl_platform_id *platform;
 static struct _cl_device_id *root, *gpu;
 
+static void renew(struct hdi_cl_object *object)
+{
+    if (object->kind == HDI_CL_DEVICE)
+        hdi_cl_device_forget((void *)object);
+}
+
 // Only the thread that forked is there. Handles of contexts, queues and the
 // rest are none in the child: what they stand for runs on the parent's threads.
 static void forked_child(void)
 {
     pthread_mutex_init(&lock, NULL);
-    hdi_cl_objects_forget();
+    hdi_cl_objects_forget(renew);
     hdi_cl_calls_forget();
     hdi_cl_commands_forget();
-    // Its workers are the parent's: the child starts some of its own.
-    if (root) {
-        root->runtime = NULL;
-        pthread_mutex_init(&root->lock, NULL);
-    }
 }
 
 // The lock is held. Each piece is tried again the next time if it could not be

@@ -634,7 +634,7 @@ cl_int hdi_cl_enqueue_taken(struct _cl_command_queue *queue,
     struct _cl_event *event = NULL;
 
     if (!record)
-        return hdi_cl_record(queue->records, work, payload);
+        return hdi_cl_record(work, payload, event_ret);
     if (event_ret && !(event = hdi_cl_event_create(queue->context, queue))) {
         give_up(work, payload);
         hdi_event_give_back(record);
@@ -660,7 +660,7 @@ cl_int hdi_cl_enqueue(struct _cl_command_queue *queue,
     cl_event event = NULL;
 
     if (queue->records)
-        return hdi_cl_record(queue->records, work, payload);
+        return hdi_cl_record(work, payload, event_ret);
     struct hdi_event *record = take_record(pool_of(queue), 0);
     if (!record) {
         give_up(work, payload);

@@ -5,9 +5,12 @@
 // buffer is one command. In order, it runs its commands one after another;
 // otherwise each is an event of the pool, after those of its sync points.
 //
-//     clCommand...KHR(b)  begin(): locks b, checks sync points
+//     clCommand...KHR(b)  begin(): checks b and sync points
 //       clEnqueue...(b->recorder)  checks, captures, hdi_cl_record()
-//     end(): connect() to sync points, unlocks b
+//     add(): to the list, behind its sync points
+//
+// No lock is held while a command is captured: the application's callback may
+// be told what is wrong with it, and may ask anything.
 //
 //     clEnqueueCommandBufferKHR(b)  one command: run_buffer()
 //
@@ -24,18 +27,22 @@ static bool is_out_of_order(const struct _cl_command_queue *queue)
     return queue->modes & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 }
 
+static void destroy(struct hdi_cl_recorded *c)
+{
+    if (c->work->end && c->payload)
+        c->work->end(c->payload);
+    free(c->after);
+    free(c);
+}
+
 // Also of one that was made halfway. Each run holds the buffer, so none is
 // under way. The recorder goes with its last reference: it has no commands.
 void hdi_cl_command_buffer_destroy(void *object)
 {
     struct _cl_command_buffer_khr *b = object;
 
-    for (unsigned i = 0; i < b->count; i++) {
-        const struct hdi_cl_recorded *c = &b->commands[i];
-        if (c->work->end && c->payload)
-            c->work->end(c->payload);
-        free(c->after);
-    }
+    for (unsigned i = 0; i < b->count; i++)
+        destroy(b->commands[i]);
     free(b->commands);
     pthread_mutex_destroy(&b->lock);
     if (b->recorder)
@@ -45,52 +52,58 @@ void hdi_cl_command_buffer_destroy(void *object)
 
 // Recording -------------------------------------------------------------------
 
-// With the lock of the buffer, which begin() has taken. Room is doubled, so
-// that recording n commands costs n.
-cl_int hdi_cl_record(struct _cl_command_buffer_khr *b,
-                     const struct hdi_cl_work *work, void *payload)
+cl_int hdi_cl_record(const struct hdi_cl_work *work, void *payload,
+                     cl_event *made)
+{
+    struct hdi_cl_recorded *c = malloc(sizeof(*c));
+
+    if (c) {
+        *c = (struct hdi_cl_recorded){.work = work, .payload = payload};
+        *made = (cl_event)(void *)c;
+        return CL_SUCCESS;
+    }
+    if (work->end && payload)
+        work->end(payload);
+    return CL_OUT_OF_HOST_MEMORY;
+}
+
+// Put it behind the others; false: no memory. Room is doubled, so that
+// recording n commands costs n. The lock is held.
+static bool append(struct _cl_command_buffer_khr *b, struct hdi_cl_recorded *c)
 {
     if (b->count == b->room) {
         unsigned room = b->room ? 2 * b->room : 16;
-        struct hdi_cl_recorded *more =
-            realloc(b->commands, room * sizeof(*more));
-        if (!more) {
-            if (work->end && payload)
-                work->end(payload);
-            return CL_OUT_OF_HOST_MEMORY;
-        }
+        struct hdi_cl_recorded **more =
+            realloc(b->commands, room * sizeof(struct hdi_cl_recorded *));
+        if (!more)
+            return false;
         b->commands = more;
         b->room = room;
     }
-    b->commands[b->count++] =
-        (struct hdi_cl_recorded){.work = work, .payload = payload};
-    return CL_SUCCESS;
+    b->commands[b->count++] = c;
+    return true;
 }
 
-// What the last command comes after, where the order is not that of recording.
+// What a command comes after that will be the next, where the order is not that
+// of recording.
 //
-// The lock is held. Where it fails, the command is taken out again. What it
-// comes after has a smaller index: sync points are of commands that were
-// recorded before. In order nothing is noted: the order is that of the list.
-static cl_int connect(struct _cl_command_buffer_khr *b, cl_uint count,
-                      const cl_sync_point_khr *list)
+// The lock is held. What it comes after has a smaller index: sync points are of
+// commands that were recorded before. In order nothing is noted: the order is
+// that of the list. False: no memory.
+static bool connect(const struct _cl_command_buffer_khr *b,
+                    struct hdi_cl_recorded *c, cl_uint count,
+                    const cl_sync_point_khr *list)
 {
-    unsigned last = b->count - 1, n = 0;
-    struct hdi_cl_recorded *c = &b->commands[last];
     bool is_barrier = c->work->type == CL_COMMAND_BARRIER;
     // A barrier without a list waits for all since the one before.
-    unsigned first = b->barrier ? b->barrier - 1 : 0;
-    unsigned all = is_barrier && count == 0 ? last - first : 0;
+    unsigned first = b->barrier ? b->barrier - 1 : 0, n = 0;
+    unsigned all = is_barrier && count == 0 ? b->count - first : 0;
 
     if (!is_out_of_order(b->recorder))
-        return CL_SUCCESS;
+        return true;
     c->after = calloc((size_t)count + all + 1, sizeof(*c->after));
-    if (!c->after) {
-        b->count--;
-        if (c->work->end && c->payload)
-            c->work->end(c->payload);
-        return CL_OUT_OF_HOST_MEMORY;
-    }
+    if (!c->after)
+        return false;
     for (cl_uint i = 0; i < count; i++)
         c->after[n++] = list[i] - 1;
     for (unsigned i = 0; i < all; i++)
@@ -98,13 +111,22 @@ static cl_int connect(struct _cl_command_buffer_khr *b, cl_uint count,
     if (b->barrier && all == 0)
         c->after[n++] = first;
     c->after_count = n;
-    if (is_barrier)
-        b->barrier = b->count;
+    return true;
+}
+
+// The lock is held.
+static cl_int check_recording(const struct _cl_command_buffer_khr *b,
+                              cl_uint count, const cl_sync_point_khr *list)
+{
+    if (b->is_final)
+        return CL_INVALID_OPERATION;
+    for (cl_uint i = 0; i < count; i++)
+        if (list[i] == 0 || list[i] > b->count)
+            return CL_INVALID_SYNC_POINT_WAIT_LIST_KHR;
     return CL_SUCCESS;
 }
 
-// What can be wrong with a command before it is known which it is. The lock of
-// the buffer is held if nothing is.
+// What can be wrong with a command before it is known which it is.
 //
 // The extension's optional parts, other queues and commands that can be changed
 // later, are refused here.
@@ -112,8 +134,6 @@ static cl_int begin(cl_command_buffer_khr b, cl_command_queue queue,
                     cl_uint count, const cl_sync_point_khr *list,
                     const cl_mutable_command_khr *handle)
 {
-    cl_int status = CL_SUCCESS;
-
     if (!hdi_cl_is(HDI_CL_COMMAND_BUFFER, b))
         return CL_INVALID_COMMAND_BUFFER_KHR;
     if (queue)
@@ -123,40 +143,47 @@ static cl_int begin(cl_command_buffer_khr b, cl_command_queue queue,
     if ((count == 0) != !list)
         return CL_INVALID_SYNC_POINT_WAIT_LIST_KHR;
     pthread_mutex_lock(&b->lock);
-    if (b->is_final)
-        status = CL_INVALID_OPERATION;
-    for (cl_uint i = 0; status == CL_SUCCESS && i < count; i++)
-        if (list[i] == 0 || list[i] > b->count)
-            status = CL_INVALID_SYNC_POINT_WAIT_LIST_KHR;
-    if (status != CL_SUCCESS)
-        pthread_mutex_unlock(&b->lock);
-    return status;
-}
-
-// `status` is that of recording; the lock is let go in any case. A sync point
-// is the number of the command, from 1.
-static cl_int end(cl_command_buffer_khr b, cl_int status, cl_uint count,
-                  const cl_sync_point_khr *list, cl_sync_point_khr *point)
-{
-    if (status == CL_SUCCESS)
-        status = connect(b, count, list);
-    if (status == CL_SUCCESS && point)
-        *point = b->count;
+    cl_int status = check_recording(b, count, list);
     pthread_mutex_unlock(&b->lock);
     return status;
 }
 
-// The body of a function that records: `call` enqueues to the recorder.
-#define RECORD(call)                                      \
-    cl_int status = begin(b, queue, count, list, handle); \
-    return status == CL_SUCCESS ? end(b, call, count, list, point) : status
+// Takes over the command. A sync point is its number, from 1. Another thread
+// may have made the buffer final since begin().
+static cl_int add(cl_command_buffer_khr b, struct hdi_cl_recorded *c,
+                  cl_uint count, const cl_sync_point_khr *list,
+                  cl_sync_point_khr *point)
+{
+    pthread_mutex_lock(&b->lock);
+    cl_int status = check_recording(b, count, list);
+    if (status == CL_SUCCESS && !(connect(b, c, count, list) && append(b, c)))
+        status = CL_OUT_OF_HOST_MEMORY;
+    if (status == CL_SUCCESS && c->work->type == CL_COMMAND_BARRIER)
+        b->barrier = b->count;
+    if (status == CL_SUCCESS && point)
+        *point = b->count;
+    pthread_mutex_unlock(&b->lock);
+    if (status != CL_SUCCESS)
+        destroy(c);
+    return status;
+}
+
+// The body of a function that records: `call` enqueues to the recorder, which
+// gives `made`.
+#define RECORD(call)                                                       \
+    cl_event made = NULL;                                                  \
+    cl_int status = begin(b, queue, count, list, handle);                  \
+    if (status == CL_SUCCESS)                                              \
+        status = call;                                                     \
+    return status == CL_SUCCESS ? add(b, (void *)made, count, list, point) \
+                                : status
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandBarrierWithWaitListKHR(
     cl_command_buffer_khr b, cl_command_queue queue, cl_uint count,
     const cl_sync_point_khr *list, cl_sync_point_khr *point,
     cl_mutable_command_khr *handle)
 {
-    RECORD(clEnqueueBarrierWithWaitList(b->recorder, 0, NULL, NULL));
+    RECORD(clEnqueueBarrierWithWaitList(b->recorder, 0, NULL, &made));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferKHR(
@@ -166,7 +193,7 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferKHR(
     cl_mutable_command_khr *handle)
 {
     RECORD(clEnqueueCopyBuffer(b->recorder, from, to, from_offset, to_offset,
-                               size, 0, NULL, NULL));
+                               size, 0, NULL, &made));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferRectKHR(
@@ -178,7 +205,7 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferRectKHR(
 {
     RECORD(clEnqueueCopyBufferRect(b->recorder, from, to, from_origin,
                                    to_origin, region, from_row, from_slice,
-                                   to_row, to_slice, 0, NULL, NULL));
+                                   to_row, to_slice, 0, NULL, &made));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferToImageKHR(
@@ -188,7 +215,7 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferToImageKHR(
     cl_mutable_command_khr *handle)
 {
     RECORD(clEnqueueCopyBufferToImage(b->recorder, from, to, offset, origin,
-                                      region, 0, NULL, NULL));
+                                      region, 0, NULL, &made));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandCopyImageKHR(
@@ -198,7 +225,7 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandCopyImageKHR(
     cl_mutable_command_khr *handle)
 {
     RECORD(clEnqueueCopyImage(b->recorder, from, to, from_origin, to_origin,
-                              region, 0, NULL, NULL));
+                              region, 0, NULL, &made));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandCopyImageToBufferKHR(
@@ -208,7 +235,7 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandCopyImageToBufferKHR(
     cl_mutable_command_khr *handle)
 {
     RECORD(clEnqueueCopyImageToBuffer(b->recorder, from, to, origin, region,
-                                      offset, 0, NULL, NULL));
+                                      offset, 0, NULL, &made));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandFillBufferKHR(
@@ -218,7 +245,7 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandFillBufferKHR(
     cl_mutable_command_khr *handle)
 {
     RECORD(clEnqueueFillBuffer(b->recorder, mem, pattern, pattern_size, offset,
-                               size, 0, NULL, NULL));
+                               size, 0, NULL, &made));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandFillImageKHR(
@@ -228,7 +255,7 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandFillImageKHR(
     cl_mutable_command_khr *handle)
 {
     RECORD(clEnqueueFillImage(b->recorder, image, color, origin, region, 0,
-                              NULL, NULL));
+                              NULL, &made));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandNDRangeKernelKHR(
@@ -241,7 +268,7 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandNDRangeKernelKHR(
     if (properties && properties[0])
         return CL_INVALID_VALUE;
     RECORD(clEnqueueNDRangeKernel(b->recorder, kernel, dims, offset, global,
-                                  local, 0, NULL, NULL));
+                                  local, 0, NULL, &made));
 }
 
 // Running ---------------------------------------------------------------------
@@ -309,7 +336,7 @@ static cl_int run_out_of_order(const struct _cl_command_buffer_khr *b,
 
     for (; steps && events && started < b->count; started++) {
         struct step *step = &steps[started];
-        *step = (struct step){&b->commands[started], queue, &status};
+        *step = (struct step){b->commands[started], queue, &status};
         if (start(pool, step, events, events + b->count, &events[started]) !=
             HD_OK)
             break;
@@ -336,7 +363,7 @@ static cl_int run_buffer(const struct hdi_cl_running *at, void *payload)
     if (is_out_of_order(b->recorder))
         return run_out_of_order(b, at->queue);
     for (unsigned i = 0; i < b->count && status >= 0; i++)
-        status = run_recorded(&b->commands[i], at);
+        status = run_recorded(b->commands[i], at);
     return status;
 }
 
@@ -449,7 +476,7 @@ CL_API_ENTRY cl_command_buffer_khr CL_API_CALL clCreateCommandBufferKHR(
         hdi_cl_object_release(b);
         return hdi_cl_none(error, status);
     }
-    b->recorder->records = b;
+    b->recorder->records = true;
     hdi_cl_good(error);
     return b;
 }

@@ -338,8 +338,66 @@ static void wrong_calls_are_refused(void)
     close_rig(&r);
 }
 
+// What a context was told while a buffer was recorded.
+struct heard {
+    cl_command_buffer_khr b;
+    int times;
+};
+
+static void CL_CALLBACK hear(const char *text, const void *info, size_t size,
+                             void *data)
+{
+    struct heard *heard = data;
+
+    (void)info, (void)size;
+    CHECK(*text);
+    CHECK(state_of(heard->b) == CL_COMMAND_BUFFER_STATE_RECORDING_KHR);
+    CL_OK(
+        clCommandBarrierWithWaitListKHR_(heard->b, NULL, 0, NULL, NULL, NULL));
+    heard->times++;
+}
+
+// A callback that is told what is wrong with a command may ask about the buffer
+// and record, too: nobody holds its lock.
+static void callbacks_may_use_what_is_recorded(void)
+{
+    struct driver d = driver_open(0), own = d;
+    struct heard heard = {0};
+    const size_t one = 1;
+    cl_ulong local;
+    cl_int error;
+
+    find_functions(d.platform);
+    own.context = clCreateContext(NULL, 1, &d.device, hear, &heard, &error);
+    CL_OK(error);
+    own.queue = clCreateCommandQueueWithProperties(own.context, own.device,
+                                                   NULL, &error);
+    CL_OK(error);
+    heard.b = clCreateCommandBufferKHR_(1, &own.queue, NULL, &error);
+    CL_OK(error);
+    cl_program program =
+        driver_build(&own, "kernel void k(local int *p) { p[0] = 1; }", NULL);
+    cl_kernel kernel = driver_kernel(program, "k");
+    CL_OK(clGetDeviceInfo(own.device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(local),
+                          &local, NULL));
+    CL_OK(clSetKernelArg(kernel, 0, local + 4, NULL));
+    CL_IS(clCommandNDRangeKernelKHR_(heard.b, NULL, NULL, kernel, 1, NULL, &one,
+                                     NULL, 0, NULL, NULL, NULL),
+          CL_OUT_OF_RESOURCES);
+    CHECK(heard.times == 1);
+    CL_OK(clFinalizeCommandBufferKHR_(heard.b));
+    CL_OK(clEnqueueCommandBufferKHR_(0, NULL, heard.b, 0, NULL, NULL));
+    CL_OK(clFinish(own.queue));
+    CL_OK(clReleaseKernel(kernel));
+    CL_OK(clReleaseProgram(program));
+    CL_OK(clReleaseCommandBufferKHR_(heard.b));
+    driver_close(&own);
+    driver_close(&d);
+}
+
 int main(void)
 {
+    callbacks_may_use_what_is_recorded();
     runs_in_order_and_again();
     sync_points_order_what_runs_out_of_order();
     images_are_copied_and_filled();

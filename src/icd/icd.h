@@ -62,7 +62,7 @@ struct _cl_device_id {
     struct hd_runtime *runtime;   // made when it is first needed; the GPU's is
                                   // that of the whole machine
     pthread_mutex_t lock;
-    unsigned units;   // workers
+    unsigned units; // workers
     // Of a part of the machine, else NULL: its cores, and how it was made.
     cpu_set_t *cores;
     cl_device_partition_property *partition;
@@ -191,8 +191,8 @@ struct _cl_command_queue {
     _Atomic uint64_t flushes; // that had something to do
     hd_event *open;           // out of order: what has not ended, and others
     unsigned open_count, open_room;
-    struct _cl_command_buffer_khr *records; // commands are kept there
-    struct _cl_command_queue *next;         // of the context
+    bool records; // what is enqueued is given back, see hdi_cl_record()
+    struct _cl_command_queue *next; // of the context
 };
 
 void hdi_cl_queue_destroy(void *object);
@@ -331,16 +331,17 @@ struct _cl_command_buffer_khr {
 
     pthread_mutex_t lock;
     bool is_final;
-    struct hdi_cl_recorded *commands;
+    struct hdi_cl_recorded **commands;
     unsigned count, room;
     unsigned barrier;         // what all later ones wait for, from 1; 0: none
     _Atomic unsigned pending; // times that it is under way
 };
 
-// Keep a command instead. As with hdi_cl_enqueue(), `end` gets the payload in
-// any case.
-cl_int hdi_cl_record(struct _cl_command_buffer_khr *buffer,
-                     const struct hdi_cl_work *work, void *payload);
+// What a queue that records does with a command: `*made` is no event but a
+// struct hdi_cl_recorded, for who enqueued it. As with hdi_cl_enqueue(), `end`
+// gets the payload in any case.
+cl_int hdi_cl_record(const struct hdi_cl_work *work, void *payload,
+                     cl_event *made);
 void hdi_cl_command_buffer_destroy(void *object);
 
 // Memory ----------------------------------------------------------------------

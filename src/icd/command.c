@@ -108,7 +108,7 @@ static bool run(struct hd_worker *worker, struct hdi_event *e,
                 struct hd_error *error)
 {
     struct hdi_cl_command *c = e->room;
-    const struct hdi_cl_running at = {worker, c->queue, &e->cost};
+    const struct hdi_cl_running at = {worker, c->queue, e, &e->cost};
 
     if (c->event)
         set_status(c->event, CL_RUNNING);
@@ -122,6 +122,13 @@ static bool run(struct hd_worker *worker, struct hdi_event *e,
     if (result < 0)
         hdi_fail(error, HD_ECANCELED, "OpenCL error %d", result);
     return true;
+}
+
+cl_int hdi_cl_result(const struct hdi_event *record)
+{
+    const struct hdi_cl_command *c = record->room;
+
+    return c->result;
 }
 
 // From any thread, once, after `run` has returned HDI_CL_LATER, or while it
@@ -614,6 +621,24 @@ static cl_int enqueue(struct _cl_command_queue *queue, struct hdi_event *record,
     return put(queue, event, record, wait_count, wait_list)
                ? CL_SUCCESS
                : CL_OUT_OF_HOST_MEMORY; // which has ended it
+}
+
+// Nobody is told of a part, and its queue is held by the whole.
+bool hdi_cl_start_part(struct _cl_command_queue *queue,
+                       struct hdi_event *record, const struct hdi_cl_work *work,
+                       void *payload, const struct hd_start *how,
+                       hd_event *event)
+{
+    struct hd_error error;
+
+    *(struct hdi_cl_command *)record->room = (struct hdi_cl_command){
+        .queue = queue,
+        .work = work,
+        .payload = payload,
+        .result = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST};
+    record->untimed = true;
+    atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
+    return hdi_event_start(record, how, event, &error) == HD_OK;
 }
 
 // No command comes of it, but `end` gets the payload in any case.

@@ -2,8 +2,10 @@
 //
 // A buffer has a queue of its own that nobody else sees: what is enqueued there
 // is checked and captured as in any queue, and kept instead of run. To run a
-// buffer is one command. In order, it runs its commands one after another;
-// otherwise each is an event of the pool, after those of its sync points.
+// buffer is one command. In order, on the processor, a worker runs its commands
+// one after another; otherwise each is an event of the pool, after the one
+// before it or those of its sync points, and the last that ends ends the run:
+// no worker waits for it.
 //
 //     clCommand...KHR(b)  begin(): checks b and sync points
 //       clEnqueue...(b->recorder)  checks, captures, hdi_cl_record()
@@ -17,6 +19,7 @@
 // Payloads must stand being run many times: `run` leaves them as they are.
 #include <string.h>
 
+#include "base/clock.h"
 #include "icd/icd.h"
 #include "icd/info.h"
 #include "runtime/runtime.h"
@@ -160,6 +163,8 @@ static cl_int add(cl_command_buffer_khr b, struct hdi_cl_recorded *c,
         status = CL_OUT_OF_HOST_MEMORY;
     if (status == CL_SUCCESS && c->work->type == CL_COMMAND_BARRIER)
         b->barrier = b->count;
+    if (status == CL_SUCCESS && c->after_count > b->most_after)
+        b->most_after = c->after_count;
     if (status == CL_SUCCESS && point)
         *point = b->count;
     pthread_mutex_unlock(&b->lock);
@@ -279,91 +284,131 @@ static cl_int run_recorded(const struct hdi_cl_recorded *c,
     return c->work->run ? c->work->run(at, c->payload) : CL_COMPLETE;
 }
 
-// One of a run out of order.
-//
-// In an array that stays until all steps have ended; `status` is shared by all.
-struct step {
-    const struct hdi_cl_recorded *command;
+// A run whose commands are events of their own. Freed by the last of them, or
+// by who starts them if that is later.
+struct run {
     struct _cl_command_queue *queue;
-    _Atomic cl_int *status; // the first failure
+    struct hdi_event *record; // of the buffer's command, which ends last
+    atomic_uint left;         // steps that have not ended, and who starts them
+    _Atomic cl_int status;    // the first failure
 };
 
-// An error makes the pool give up what comes after, instead of running it.
-static hd_status run_step(struct hd_worker *worker, void *data,
-                          struct hd_error *error)
-{
-    const struct step *step = data;
-    const struct hdi_cl_running at = {.worker = worker, .queue = step->queue};
-    cl_int none = CL_COMPLETE;
-    cl_int status = run_recorded(step->command, &at);
+// One of its commands, in the room of its record.
+struct step {
+    struct run *run;
+    const struct hdi_cl_recorded *command;
+    struct hdi_event *record;
+};
 
-    (void)error;
-    if (status < 0)
-        atomic_compare_exchange_strong(step->status, &none, status);
-    return status < 0 ? HD_ECANCELED : HD_OK;
+// Releases what was done to whoever comes last, which acquires it.
+static void leave(struct run *run)
+{
+    struct hdi_event *record = run->record;
+
+    if (atomic_fetch_sub_explicit(&run->left, 1, memory_order_acq_rel) > 1)
+        return;
+    cl_int status = atomic_load(&run->status);
+    free(run);
+    hdi_cl_end_later(record, status, hdi_now());
 }
 
-// Start the i-th when all before it were.
-//
-// `after` is scratch room for as many events as there are commands; those it
-// takes from `events` have been started, since indices only point back.
-static hd_status start(struct hd_pool *pool, const struct step *step,
-                       const hd_event *events, hd_event *after, hd_event *event)
+static cl_int run_step(const struct hdi_cl_running *at, void *payload)
 {
-    const struct hdi_cl_recorded *c = step->command;
-    const struct hd_start how = {.after = after, .after_count = c->after_count};
-    const struct hd_call call = {.function = run_step,
-                                 .data = (void *)(uintptr_t)step};
-    struct hd_error error;
+    const struct step *step = payload;
 
-    for (unsigned i = 0; i < c->after_count; i++)
-        after[i] = events[c->after[i]];
-    return hd_call_start(pool, &how, &call, event, &error);
+    return run_recorded(step->command, at);
 }
 
-// On a worker, which runs other work, these steps too, while it waits. If
-// memory runs out in the middle, what was started is waited for: steps point
-// into what is freed here. The first failure is the result.
-static cl_int run_out_of_order(const struct _cl_command_buffer_khr *b,
-                               struct _cl_command_queue *queue)
+// Also of one that was given up since a step before it has failed: that has
+// failed the run first.
+static void end_step(void *payload)
 {
-    struct hd_pool *pool = hdi_cl_runtime(queue->device)->pool;
-    struct step *steps = calloc(b->count + 1, sizeof(*steps));
-    hd_event *events = calloc(2 * (size_t)b->count + 1, sizeof(*events));
-    _Atomic cl_int status = CL_COMPLETE;
-    struct hd_error error;
+    const struct step *step = payload;
+    cl_int none = CL_COMPLETE, result = hdi_cl_result(step->record);
+
+    if (result < 0)
+        atomic_compare_exchange_strong(&step->run->status, &none, result);
+    leave(step->run);
+}
+
+static const struct hdi_cl_work step_work = {
+    .type = CL_COMMAND_COMMAND_BUFFER_KHR, .run = run_step, .end = end_step};
+
+// Start a command; those that it comes after were started. An error makes the
+// pool give up what comes after.
+static bool start(struct run *run, const struct hdi_cl_recorded *c,
+                  const struct hd_start *how, hd_event *event)
+{
+    struct hdi_event *record;
+    struct step *step = hdi_cl_take(run->queue, sizeof(*step), &record);
+
+    if (!step)
+        return false;
+    *step = (struct step){run, c, record};
+    atomic_fetch_add_explicit(&run->left, 1, memory_order_relaxed);
+    return hdi_cl_start_part(run->queue, record, &step_work, step, how, event);
+}
+
+// All of the buffer, in its order. If memory runs out in the middle, what was
+// started goes on.
+static void start_all(const struct _cl_command_buffer_khr *b, struct run *run,
+                      hd_event *events)
+{
+    struct hd_pool *pool = hdi_cl_runtime(run->queue->device)->pool;
+    hd_event *after = events + b->count; // room for those of one command
+    bool chain = !is_out_of_order(b->recorder);
     unsigned started = 0;
 
-    for (; steps && events && started < b->count; started++) {
-        struct step *step = &steps[started];
-        *step = (struct step){b->commands[started], queue, &status};
-        if (start(pool, step, events, events + b->count, &events[started]) !=
-            HD_OK)
-            break;
+    for (; started < b->count; started++) {
+        const struct hdi_cl_recorded *c = b->commands[started];
+        struct hd_start how = {.after = after, .after_count = c->after_count};
+        for (unsigned i = 0; i < c->after_count; i++)
+            after[i] = events[c->after[i]];
+        if (chain && started > 0)
+            how = (struct hd_start){.after = &events[started - 1],
+                                    .after_count = 1};
+        if (start(run, c, &how, &events[started]))
+            continue;
+        atomic_store(&run->status, CL_OUT_OF_HOST_MEMORY);
+        break;
     }
-    if (started < b->count)
-        atomic_store(&status, CL_OUT_OF_HOST_MEMORY);
-    if (started > 0)
-        hd_event_wait(pool, events, started, HD_FOREVER, &error);
     for (unsigned i = 0; i < started; i++)
         hd_event_release(pool, events[i]);
-    free(steps);
-    free(events);
-    return atomic_load(&status);
 }
 
-// In order it stops at the first error. Commands that could go on without a
-// worker do not do so here (run_launch() in launch.c): nobody would wait for
-// them.
+// HDI_CL_LATER: `b` may be gone.
+static cl_int start_run(const struct _cl_command_buffer_khr *b,
+                        const struct hdi_cl_running *at)
+{
+    struct run *run = malloc(sizeof(*run));
+    hd_event *events =
+        calloc((size_t)b->count + b->most_after + 1, sizeof(*events));
+
+    if (!run || !events) {
+        free(run);
+        free(events);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    *run = (struct run){.queue = at->queue, .record = at->record, .left = 1};
+    start_all(b, run, events);
+    free(events);
+    leave(run);
+    return HDI_CL_LATER;
+}
+
+// One after another, up to the first error, where each ends before the next.
 static cl_int run_buffer(const struct hdi_cl_running *at, void *payload)
 {
     const struct _cl_command_buffer_khr *b = payload;
+    const struct hdi_cl_running here = {
+        .worker = at->worker, .queue = at->queue, .cost = at->cost};
     cl_int status = CL_COMPLETE;
 
-    if (is_out_of_order(b->recorder))
-        return run_out_of_order(b, at->queue);
+    if (is_out_of_order(b->recorder) ||
+        hdi_cl_device_launcher(at->queue->device)->ports)
+        return start_run(b, at);
     for (unsigned i = 0; i < b->count && status >= 0; i++)
-        status = run_recorded(b->commands[i], at);
+        status = run_recorded(b->commands[i], &here);
     return status;
 }
 

@@ -158,23 +158,24 @@ static void runs_in_order_and_again(void)
     close_rig(&r);
 }
 
-// A chain, a command behind two points, and a barrier: any that ran out of its
-// place would leave another number.
+// A chain, a command behind two points many times, and a barrier: any that ran
+// out of its place would leave another number.
 static void sync_points_order_what_runs_out_of_order(void)
 {
     enum {
-        CHAIN = 60
+        CHAIN = 60,
+        REPEATED = 200 // more than there are commands
     };
     struct rig r = open_rig(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     cl_command_buffer_khr b = create(&r, false);
-    cl_sync_point_khr points[CHAIN], all[2];
+    cl_sync_point_khr points[CHAIN], all[REPEATED];
     cl_event event;
 
     for (int i = 0; i < CHAIN; i++)
         points[i] = record_step(&r, b, i, i > 0, i > 0 ? &points[i - 1] : NULL);
-    all[0] = points[0];
-    all[1] = points[CHAIN - 1];
-    record_step(&r, b, CHAIN, 2, all);
+    for (int i = 0; i < REPEATED; i++)
+        all[i] = points[i % 2 ? CHAIN - 1 : 0];
+    record_step(&r, b, CHAIN, REPEATED, all);
     CL_OK(clCommandBarrierWithWaitListKHR_(b, NULL, 0, NULL, NULL, NULL));
     record_step(&r, b, CHAIN + 1, 0, NULL);
     CL_OK(clFinalizeCommandBufferKHR_(b));

@@ -1,25 +1,23 @@
-// A launch on the GPU holds no worker: with one, commands of the processor end
+// What runs on the GPU holds no worker: with one, commands of the processor end
 // while the GPU does not.
 #include <sched.h>
 #include <time.h>
 
-#include "icd/driver.h"
-#include "tests/cuda/fake.h"
+#include "tests/opencl/devices.h"
 
 // More launches than there are workers, by far. PATIENCE is for a busy machine;
 // a right driver needs a few ms.
 enum {
-    N = 256,
     AT_ONCE = 12,    // launches on the GPU
     PATIENCE = 60000 // [ms]
 };
 
 static const char source[] = "kernel void add(global int *x, int by) {\n"
                              "    x[get_global_id(0)] += by;\n"
+                             "}\n"
+                             "kernel void twice(global int *x) {\n"
+                             "    x[get_global_id(0)] *= 2;\n"
                              "}\n";
-
-static cl_context context;
-static cl_program program;
 
 // Before the driver looks at the machine: then it has one worker.
 static void use_one_core(void)
@@ -35,59 +33,12 @@ static void use_one_core(void)
     CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
 }
 
-static cl_command_queue queue_on(cl_device_id device)
-{
-    cl_int error;
-    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES,
-                                              CL_QUEUE_PROFILING_ENABLE, 0};
-    cl_command_queue queue =
-        clCreateCommandQueueWithProperties(context, device, properties, &error);
-
-    CL_OK(error);
-    return queue;
-}
-
-static cl_mem zeros(void)
-{
-    static int none[N];
-    cl_int error;
-    cl_mem mem = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof(none),
-                                none, &error);
-
-    CL_OK(error);
-    return mem;
-}
-
-static cl_event add(cl_command_queue queue, cl_mem mem, int by)
-{
-    const size_t n = N;
-    cl_kernel kernel = driver_kernel(program, "add");
-    cl_event event;
-
-    CL_OK(clSetKernelArg(kernel, 0, sizeof(mem), &mem));
-    CL_OK(clSetKernelArg(kernel, 1, sizeof(by), &by));
-    CL_OK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &n, NULL, 0, NULL,
-                                 &event));
-    CL_OK(clReleaseKernel(kernel));
-    CL_OK(clFlush(queue));
-    return event;
-}
-
-static cl_int status_of(cl_event event)
-{
-    cl_int status;
-
-    CL_OK(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                         sizeof(status), &status, NULL));
-    return status;
-}
-
 // Nobody waits in the library, where this thread could run commands.
 static bool comes_to(cl_event event, cl_int status)
 {
-    for (int i = 0; i < PATIENCE && status_of(event) > status; i++)
+    for (int i = 0; i < PATIENCE && devices_status(event) > status; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    return status_of(event) == status;
+    return devices_status(event) == status;
 }
 
 static cl_ulong time_of(cl_event event, cl_profiling_info what)
@@ -98,90 +49,146 @@ static cl_ulong time_of(cl_event event, cl_profiling_info what)
     return time;
 }
 
-// The buffer goes.
-static void check(cl_command_queue queue, cl_mem mem, int sum)
+// Of one that is waited for.
+static void check_times(cl_event event)
 {
-    static int seen[N];
+    CL_OK(clWaitForEvents(1, &event));
+    CHECK(time_of(event, CL_PROFILING_COMMAND_START) <=
+          time_of(event, CL_PROFILING_COMMAND_END));
+    CL_OK(clReleaseEvent(event));
+}
 
-    CL_OK(clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, sizeof(seen), seen, 0,
-                              NULL, NULL));
-    for (int i = 0; i < N; i++)
-        CHECK(seen[i] == sum);
-    CL_OK(clReleaseMemObject(mem));
+// Meanwhile, on the one worker.
+static void the_processor_goes_on(const struct devices *d)
+{
+    cl_command_queue cpu = devices_queue(d, CPU, 0);
+    cl_mem mem = devices_zeros(d);
+
+    for (int i = 1; i <= 3; i++) {
+        cl_event event = devices_run(d, cpu, "add", mem, i);
+        CHECK(comes_to(event, CL_COMPLETE));
+        CL_OK(clReleaseEvent(event));
+    }
+    devices_check(cpu, mem, 6);
+    CL_OK(clReleaseCommandQueue(cpu));
+}
+
+static void launches_hold_no_worker(const struct devices *d)
+{
+    cl_command_queue queues[AT_ONCE];
+    cl_mem mems[AT_ONCE];
+    cl_event held[AT_ONCE];
+
+    // All memory is there: getting some waits for what runs.
+    for (int i = 0; i < AT_ONCE; i++) {
+        queues[i] = devices_queue(d, GPU, CL_QUEUE_PROFILING_ENABLE);
+        mems[i] = devices_zeros(d);
+        CL_OK(clReleaseEvent(devices_run(d, queues[i], "add", mems[i], 1)));
+        CL_OK(clFinish(queues[i]));
+    }
+    fake_cuda()->hold(true);
+    for (int i = 0; i < AT_ONCE; i++)
+        held[i] = devices_run(d, queues[i], "add", mems[i], i + 1);
+    for (int i = 0; i < AT_ONCE; i++)
+        CHECK(comes_to(held[i], CL_RUNNING));
+    the_processor_goes_on(d);
+    // What comes after one on the GPU waits for it, in its queue.
+    cl_event after = devices_run(d, queues[0], "add", mems[0], 100);
+    for (int i = 0; i < AT_ONCE; i++)
+        CHECK(devices_status(held[i]) == CL_RUNNING);
+    CHECK(devices_status(after) > CL_RUNNING);
+
+    fake_cuda()->hold(false);
+    check_times(after);
+    for (int i = 0; i < AT_ONCE; i++) {
+        check_times(held[i]);
+        devices_check(queues[i], mems[i], i + 2 + (i == 0 ? 100 : 0));
+        CL_OK(clReleaseCommandQueue(queues[i]));
+    }
+}
+
+static clCreateCommandBufferKHR_fn create;
+static clCommandNDRangeKernelKHR_fn launch;
+static clFinalizeCommandBufferKHR_fn finalize;
+static clEnqueueCommandBufferKHR_fn enqueue;
+static clReleaseCommandBufferKHR_fn release;
+
+static void find_functions(cl_platform_id platform)
+{
+#define FIND(name, to)                                                     \
+    do {                                                                   \
+        void *at =                                                         \
+            clGetExtensionFunctionAddressForPlatform(platform, "cl" name); \
+        CHECK(at);                                                         \
+        memcpy(&(to), &at, sizeof(to));                                    \
+    } while (0)
+
+    FIND("CreateCommandBufferKHR", create);
+    FIND("CommandNDRangeKernelKHR", launch);
+    FIND("FinalizeCommandBufferKHR", finalize);
+    FIND("EnqueueCommandBufferKHR", enqueue);
+    FIND("ReleaseCommandBufferKHR", release);
+}
+
+// Each behind the one before, by the order of the buffer or by a sync point.
+static void record(const struct devices *d, cl_command_buffer_khr b,
+                   const char *name, cl_mem mem, int by,
+                   cl_sync_point_khr *point)
+{
+    const size_t n = DEVICES_N;
+    cl_kernel kernel = devices_kernel(d, name, mem, by);
+
+    CL_OK(launch(b, NULL, NULL, kernel, 1, NULL, &n, NULL, *point ? 1 : 0,
+                 *point ? point : NULL, point, NULL));
+    CL_OK(clReleaseKernel(kernel));
+}
+
+// (((0 + 1) * 2) + 5) * 2, twice over.
+static void command_buffers_hold_no_worker(const struct devices *d,
+                                           cl_command_queue_properties modes)
+{
+    cl_command_queue queue =
+        devices_queue(d, GPU, modes | CL_QUEUE_PROFILING_ENABLE);
+    cl_mem mem = devices_zeros(d);
+    cl_sync_point_khr point = 0;
+    cl_event first, second;
+    cl_int error;
+    cl_command_buffer_khr b = create(1, &queue, NULL, &error);
+
+    CL_OK(error);
+    record(d, b, "add", mem, 1, &point);
+    record(d, b, "twice", mem, 0, &point);
+    record(d, b, "add", mem, 5, &point);
+    record(d, b, "twice", mem, 0, &point);
+    CL_OK(finalize(b));
+    CL_OK(enqueue(0, NULL, b, 0, NULL, &first)); // memory is there after this
+    check_times(first);
+    fake_cuda()->hold(true);
+    CL_OK(enqueue(0, NULL, b, 0, NULL, &second));
+    CL_OK(clFlush(queue));
+    CHECK(comes_to(second, CL_RUNNING));
+    the_processor_goes_on(d);
+    CHECK(devices_status(second) == CL_RUNNING);
+    CL_OK(release(b)); // its run keeps it
+    fake_cuda()->hold(false);
+    check_times(second);
+    devices_check(queue, mem, 2 * (2 * (14 + 1) + 5));
+    CL_OK(clReleaseCommandQueue(queue));
 }
 
 int main(void)
 {
-    const struct fake_cuda *fake = fake_cuda();
-    cl_device_id devices[2];
-    const char *text = source;
-    cl_event held[AT_ONCE];
-    cl_uint count;
-    cl_int error;
-    cl_bool compiles;
+    cl_uint units;
 
-    if (!fake)
-        SKIP("the fake driver is not named in HEDDLE_CUDA_DRIVER");
     use_one_core();
-    cl_platform_id platform = driver_find("Heddle");
-    CHECK(platform);
-    CL_OK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 2, devices, &count));
-    CHECK(count == 2);
-    CL_OK(clGetDeviceInfo(devices[1], CL_DEVICE_COMPILER_AVAILABLE,
-                          sizeof(compiles), &compiles, NULL));
-    if (!compiles)
-        SKIP("no compiler is built in");
-    CL_OK(clGetDeviceInfo(devices[0], CL_DEVICE_MAX_COMPUTE_UNITS,
-                          sizeof(count), &count, NULL));
-    CHECK(count == 1); // one worker
-    context = clCreateContext(NULL, 2, devices, NULL, NULL, &error);
-    CL_OK(error);
-    program = clCreateProgramWithSource(context, 1, &text, NULL, &error);
-    CL_OK(error);
-    CL_OK(clBuildProgram(program, 2, devices, "", NULL, NULL));
-    cl_command_queue cpu = queue_on(devices[0]), gpu = queue_on(devices[1]);
-    cl_command_queue others[AT_ONCE];
-    cl_mem of_cpu = zeros(), of_gpu[AT_ONCE];
-
-    // All memory is there: getting some waits for what runs.
-    for (int i = 0; i < AT_ONCE; i++) {
-        others[i] = i ? queue_on(devices[1]) : gpu;
-        of_gpu[i] = zeros();
-        CL_OK(clReleaseEvent(add(others[i], of_gpu[i], 0)));
-        CL_OK(clFinish(others[i]));
-    }
-    fake->hold(true);
-    for (int i = 0; i < AT_ONCE; i++)
-        held[i] = add(others[i], of_gpu[i], i + 1);
-    for (int i = 0; i < AT_ONCE; i++)
-        CHECK(comes_to(held[i], CL_RUNNING));
-    for (int i = 1; i <= 3; i++) {
-        cl_event event = add(cpu, of_cpu, i);
-        CHECK(comes_to(event, CL_COMPLETE));
-        CL_OK(clReleaseEvent(event));
-    }
-    // What comes after one on the GPU waits for it, in its queue.
-    cl_event after = add(gpu, of_gpu[0], 100);
-    for (int i = 0; i < AT_ONCE; i++)
-        CHECK(status_of(held[i]) == CL_RUNNING);
-    CHECK(status_of(after) > CL_RUNNING);
-
-    fake->hold(false);
-    CL_OK(clWaitForEvents(1, &after));
-    for (int i = 0; i < AT_ONCE; i++) {
-        CL_OK(clWaitForEvents(1, &held[i]));
-        CHECK(time_of(held[i], CL_PROFILING_COMMAND_START) <=
-              time_of(held[i], CL_PROFILING_COMMAND_END));
-        CL_OK(clReleaseEvent(held[i]));
-    }
-    CL_OK(clReleaseEvent(after));
-    check(cpu, of_cpu, 6);
-    for (int i = 0; i < AT_ONCE; i++) {
-        check(others[i], of_gpu[i], i == 0 ? 101 : i + 1);
-        CL_OK(clReleaseCommandQueue(others[i]));
-    }
-    CL_OK(clReleaseCommandQueue(cpu));
-    CL_OK(clReleaseProgram(program));
-    CL_OK(clReleaseContext(context));
+    struct devices d = devices_open(source);
+    CL_OK(clGetDeviceInfo(d.device[CPU], CL_DEVICE_MAX_COMPUTE_UNITS,
+                          sizeof(units), &units, NULL));
+    CHECK(units == 1); // one worker
+    launches_hold_no_worker(&d);
+    find_functions(d.platform);
+    command_buffers_hold_no_worker(&d, 0);
+    command_buffers_hold_no_worker(&d, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    devices_close(&d);
     return 0;
 }

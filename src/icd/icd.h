@@ -204,11 +204,12 @@ void hdi_cl_queue_destroy(void *object);
 struct hdi_cl_running {
     struct hd_worker *worker;
     struct _cl_command_queue *queue;
-    struct hdi_cost *cost; // optional: what its launches take is added there
+    struct hdi_event *record; // of the command; NULL: it has to end here
+    struct hdi_cost *cost;    // optional: what its launches take is added there
 };
 
 enum {
-    HDI_CL_LATER = CL_QUEUED // hdi_cl_end_later() ends the command
+    HDI_CL_LATER = CL_QUEUED // hdi_cl_end_later() ends the record
 };
 
 // What a command does. Everything it needs is in its payload, which `end` frees
@@ -226,6 +227,17 @@ struct hdi_cl_work {
 
 // A command that went on without a worker has ended, at this time [ns].
 void hdi_cl_end_later(struct hdi_event *record, cl_int result, uint64_t ended);
+
+struct hd_start;
+
+// Start a part of a command, which ends after its parts. `record` is of
+// hdi_cl_take(); `end` gets the payload in any case, and hdi_cl_result() says
+// there how it ended. False: no memory; it has ended.
+bool hdi_cl_start_part(struct _cl_command_queue *queue,
+                       struct hdi_event *record, const struct hdi_cl_work *work,
+                       void *payload, const struct hd_start *how,
+                       hd_event *event);
+cl_int hdi_cl_result(const struct hdi_event *record);
 
 struct hdi_cl_callback;
 
@@ -334,6 +346,7 @@ struct _cl_command_buffer_khr {
     struct hdi_cl_recorded **commands;
     unsigned count, room;
     unsigned barrier;         // what all later ones wait for, from 1; 0: none
+    unsigned most_after;      // that one of them comes after
     _Atomic unsigned pending; // times that it is under way
 };
 

@@ -31,11 +31,10 @@
 //              at[0]     at[1]     at[2]         at[3]        at[4]
 //
 // One block, in the room of the record, or allocated where a command buffer
-// keeps it. Constant once it is enqueued but for `started`; a recorded one may
-// run many times, also at the same time.
+// keeps it. Constant once it is enqueued; a recorded one may run many times,
+// also at the same time.
 struct launch {
     struct hdi_event *record;    // of the command; NULL: allocated
-    hd_event started;            // the launch, where units run it
     struct _cl_context *context; // of the command's queue, which holds it
     struct hdi_cl_built *built;  // used
     const struct hd_kernel *kernel;
@@ -93,22 +92,30 @@ static cl_int tell(const struct launch *l, hd_status status,
     return CL_OUT_OF_RESOURCES;
 }
 
-// The launch of a command has ended.
-//
+// A launch that goes on without a worker. Freed when it has ended.
+struct going {
+    const struct launch *launch;
+    struct hdi_event *record; // of the command, which ends with it
+    hd_event started;         // the launch
+};
+
 // The launch has its own event, which ends before the command's. When the
-// command has ended, `l` is gone.
-static void end_started(struct hd_worker *worker, hd_status status, void *data)
+// command has ended, the launch may be gone.
+static void end_going(struct hd_worker *worker, hd_status status, void *data)
 {
-    const struct launch *l = data;
+    struct going *going = data;
+    const struct launch *l = going->launch;
     struct hd_pool *pool = l->launcher->pool;
+    struct hdi_event *record = going->record;
     struct hd_event_info info = {0};
     struct hd_error error;
 
     (void)worker;
-    status = hd_event_status(pool, l->started, &error);
-    hd_event_info(pool, l->started, &info);
-    hd_event_release(pool, l->started);
-    hdi_cl_end_later(l->record, tell(l, status, &error),
+    status = hd_event_status(pool, going->started, &error);
+    hd_event_info(pool, going->started, &info);
+    hd_event_release(pool, going->started);
+    free(going);
+    hdi_cl_end_later(record, tell(l, status, &error),
                      info.ended ? info.ended : hdi_now());
 }
 
@@ -117,29 +124,35 @@ static void end_started(struct hd_worker *worker, hd_status status, void *data)
 // The worker is free at once, instead of waiting for units that run on other
 // threads or on a GPU. HDI_CL_LATER: `l` may be gone already. What the launch
 // costs is not counted for the command.
-static cl_int start_launch(struct launch *l)
+static cl_int start_launch(const struct launch *l, struct hdi_event *record)
 {
     const struct hdi_request request = {l->kernel, &l->range, l->args,
                                         l->count};
     struct hd_pool *pool = l->launcher->pool;
+    struct going *going = malloc(sizeof(*going));
     struct hd_error error;
 
+    if (!going)
+        return CL_OUT_OF_HOST_MEMORY;
+    *going = (struct going){.launch = l, .record = record};
     hd_status status =
-        hdi_launch_start(l->launcher, NULL, &request, &l->started, &error);
-    if (status != HD_OK)
+        hdi_launch_start(l->launcher, NULL, &request, &going->started, &error);
+    if (status != HD_OK) {
+        free(going);
         return tell(l, status, &error);
-    if (hd_event_on_end(pool, l->started, end_started, l, NULL) != HD_OK) {
+    }
+    if (hd_event_on_end(pool, going->started, end_going, going, NULL) !=
+        HD_OK) {
         // No memory for that: this worker waits.
-        hd_event_wait(pool, &l->started, 1, HD_FOREVER, NULL);
-        end_started(NULL, HD_OK, l);
+        hd_event_wait(pool, &going->started, 1, HD_FOREVER, NULL);
+        end_going(NULL, HD_OK, going);
     }
     return HDI_CL_LATER;
 }
 
-// On a worker, or within a command buffer.
 static cl_int run_launch(const struct hdi_cl_running *at, void *payload)
 {
-    struct launch *l = payload;
+    const struct launch *l = payload;
     const struct hdi_terms terms = {.cost = at->cost};
     struct hd_error error;
 
@@ -149,9 +162,8 @@ static cl_int run_launch(const struct hdi_cl_running *at, void *payload)
             if (status != CL_SUCCESS)
                 return status;
         }
-    // One of a command buffer has no record of its own.
-    if (l->launcher->ports && l->record)
-        return start_launch(l);
+    if (l->launcher->ports && at->record)
+        return start_launch(l, at->record);
     hd_status status = hdi_launch_planned(
         at->worker, l->launcher,
         &(struct hdi_request){l->kernel, &l->range, l->args, l->count},

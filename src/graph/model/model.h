@@ -476,6 +476,7 @@ struct hd_graph {
     struct hdi_weight *weights; // of each pass
     uint64_t *rank;             // of each task: see order.h [ns]
     bool reweigh;               // the weights are not what the rank was made of
+    uint64_t handover; // between workers: handover.h; 0: not looked up [ns]
     struct hdi_forecast forecast;
     struct hdi_feedback_key *keys; // of each pass; NULL: nothing is kept
     struct hdi_offload offload;

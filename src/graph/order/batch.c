@@ -6,26 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/order/handover.h"
 #include "graph/order/split.h"
 #include "graph/plan/batch.h"
 #include "steal/worker.h"
 
-// To hand over a batch costs what SHORTEST allows for (HANDOVER of
-// plan/batch.c), so a shorter one gains nothing. A longer one than LONGEST
+// A batch is given as many handovers' time as make these cheap; a longer one
 // keeps those waiting that need only its first pass, and cannot be shared out.
-// With SHARES batches for each worker the last ones end at about the same time.
+// A shorter one than a handover gains nothing. With SHARES batches for each
+// worker the last ones end at about the same time.
 enum {
-    TINY_TIME = 10000, // of a pass in a batch, at most [ns]
-    LONGEST = 20000,   // batch; others wait for its end [ns]
-    SHORTEST = 4000,   // limit of one: less is dearer to hand over [ns]
-    SHARES = 4,        // of a worker's part of the work: batches, at least
-    LEAST = 8          // tiny passes of a graph
+    USUAL = 4000, // handover, until it was measured [ns]
+    TINY = 10,    // quarters of a handover: a pass in a batch, at most
+    LONGEST = 5,  // handovers: batch; others wait for its end
+    SHARES = 4,   // of a worker's part of the work: batches, at least
+    LEAST = 8     // tiny passes of a graph
 };
 
 // What was never measured may be long: it gets a task of its own.
-bool hdi_weight_is_tiny(const struct hdi_weight *weight)
+bool hdi_weight_is_tiny(const struct hd_graph *graph,
+                        const struct hdi_weight *weight)
 {
-    return weight->measured && weight->time <= TINY_TIME;
+    uint64_t handover = graph->handover ? graph->handover : USUAL;
+
+    return weight->measured && weight->time <= handover * TINY / 4;
 }
 
 // Dropped passes do nothing, so any batch will do. Parts, classes, priorities,
@@ -39,7 +43,7 @@ static bool is_tiny(const struct hd_graph *graph, uint32_t task)
         return true;
     return pass->split == HDI_NONE && !pass->agile && !pass->class_index &&
            !pass->syncs && pass->priority == HD_PRIORITY_NORMAL &&
-           hdi_weight_is_tiny(&graph->weights[index]);
+           hdi_weight_is_tiny(graph, &graph->weights[index]);
 }
 
 // A launch that is not for workers alone goes on without one, and what is
@@ -88,8 +92,8 @@ static bool make_room(struct joining *j, uint32_t count)
 }
 
 // How long a batch may be follows from the work: with one worker there is
-// nobody to share with, and LONGEST serves. In program order, if it is one to
-// run in, a batch is of passes that stand together.
+// nobody to share with, and the longest serves. In program order, if it is one
+// to run in, a batch is of passes that stand together.
 static bool find_batches(struct joining *j)
 {
     struct hd_graph *graph = j->graph;
@@ -102,14 +106,16 @@ static bool find_batches(struct joining *j)
         j->tiny[i] = is_tiny(graph, i);
         work += flow->weights[i].work;
     }
-    uint64_t share = work / workers / SHARES;
+    uint64_t share = work / workers / SHARES, shortest = graph->handover;
+    uint64_t longest = shortest * LONGEST;
     const struct hdi_batch_params params = {
         .tasks = {flow->count, j->cost, flow->first, flow->successors},
         .order = j->order,
         .tiny = j->tiny,
         .workers = workers,
-        .longest = workers == 1 || share > LONGEST ? LONGEST
-                   : share < SHORTEST              ? SHORTEST
+        .handover = graph->handover,
+        .longest = workers == 1 || share > longest ? longest
+                   : share < shortest              ? shortest
                                                    : share};
     if (!hdi_tasks_sort(&params.tasks, j->order, j->waits))
         return false;
@@ -263,6 +269,8 @@ bool hdi_graph_batch(struct hd_graph *graph)
         tiny += is_tiny(graph, i);
     if (tiny < LEAST)
         return true;
+    if (graph->handover == 0)
+        graph->handover = hdi_handover(graph);
     struct joining j = {.graph = graph};
     bool good = join(&j);
     free_joining(&j);

@@ -5,7 +5,8 @@
 #include "graph/model/model.h"
 
 // Whether the pass may share a batch, as far as its cost goes.
-bool hdi_weight_is_tiny(const struct hdi_weight *weight);
+bool hdi_weight_is_tiny(const struct hd_graph *graph,
+                        const struct hdi_weight *weight);
 
 // Join tiny tasks of graph->flow, whose costs are known, to tasks that are
 // several passes. Ranks become those of batches. Nothing is joined where that

@@ -564,14 +564,15 @@ void hdi_graph_learn(struct hd_graph *graph)
             continue;
         }
         uint64_t time = pass->end - pass->begin;
-        bool tiny = hdi_weight_is_tiny(weight), was_known = weight->known;
+        bool tiny = hdi_weight_is_tiny(graph, weight),
+             was_known = weight->known;
         uint64_t thought = weight->time;
         update(weight, time, pass->busy > time ? pass->busy : time);
         wrong += weight->time > thought ? weight->time - thought
                                         : thought - weight->time;
         all += weight->time;
         work += weight->work;
-        changed += tiny != hdi_weight_is_tiny(weight);
+        changed += tiny != hdi_weight_is_tiny(graph, weight);
         graph->forecast.known += !was_known;
         heavy = heavy || (!was_known && time >= LEAST_TIME);
         if (graph->keys && time >= LEAST_TIME)

@@ -10,12 +10,6 @@
 
 #include <stdlib.h>
 
-// About what a worker that waits takes to find a batch and to get its data:
-// with less, too many batches are cut; with more, everything ends on one lane.
-enum {
-    HANDOVER = 4000 // from a batch to one of another lane [ns]
-};
-
 // A worker as it is thought to be. Which worker takes a batch is found out when
 // it runs: lanes only say what would fit.
 struct lane {
@@ -75,7 +69,7 @@ static bool is_open(const struct batcher *b, uint32_t batch)
 // When what the task follows is there, for a lane; that of its open batch is
 // not counted.
 //
-// Inputs of another lane come HANDOVER later: this is what makes tasks stay
+// Inputs of another lane come a handover later: this is what makes tasks stay
 // where their inputs are.
 static uint64_t inputs_at(const struct batcher *b, uint32_t task, uint32_t lane)
 {
@@ -86,7 +80,7 @@ static uint64_t inputs_at(const struct batcher *b, uint32_t task, uint32_t lane)
         uint64_t end = b->batches[batch].end;
         if (batch == b->lanes[lane].open)
             continue;
-        end += b->batches[batch].lane == lane ? 0 : HANDOVER;
+        end += b->batches[batch].lane == lane ? 0 : b->params->handover;
         at = end > at ? end : at;
     }
     return at;
@@ -165,7 +159,7 @@ static void close_inputs(struct batcher *b, uint32_t task)
 // takes. One whose end a long task waits for is closed at once.
 //
 //     lane 0   [ a b c ]      [ f g ]
-//                      \______/^        HANDOVER between lanes
+//                      \______/^        a handover between lanes
 //     lane 1        [ d e ]
 static void add(struct batcher *b, uint32_t task)
 {

@@ -11,6 +11,9 @@ struct hdi_batch_params {
     const uint32_t *order;  // each task stands behind what it follows
     const bool *tiny;       // of each task: it may share a batch
     unsigned workers;
+    // About what a worker that waits takes to find a batch and to get its data:
+    // with less, more batches are cut; with more, all ends on one lane [ns].
+    uint64_t handover;
     uint64_t longest; // batch of more than one task [ns]
 };
 

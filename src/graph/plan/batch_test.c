@@ -13,12 +13,14 @@ static struct {
     bool tiny[MAX];
     uint32_t first[MAX + 1], successors[MAX * MAX], order[MAX], batch[MAX];
     struct hdi_tasks tasks;
+    uint64_t handover; // [ns]
 } p;
 
 static void begin(uint32_t count)
 {
     memset(&p, 0, sizeof(p));
     p.tasks = (struct hdi_tasks){count, p.cost, p.first, p.successors};
+    p.handover = 4000;
     for (uint32_t t = 0; t < count; t++) {
         p.order[t] = t;
         p.cost[t] = 1000;
@@ -32,6 +34,7 @@ static uint32_t make(unsigned workers)
                                             .order = p.order,
                                             .tiny = p.tiny,
                                             .workers = workers,
+                                            .handover = p.handover,
                                             .longest = LONGEST};
 
     return hdi_batch_tasks(&params, p.batch);
@@ -156,6 +159,30 @@ static void nothing_waits_for_what_only_another_needs(void)
     CHECK(make(2) == 4);
 }
 
+// Two chains from one root: the second goes to the other worker only if it is
+// done earlier there.
+//
+//     0 --> 1 --> 3 --> 5 --> 7 --> 9
+//      `--> 2 --> 4 --> 6 --> 8 --> 10
+static void a_handover_has_to_pay(void)
+{
+    begin(11);
+    uint32_t edges = 0;
+    for (uint32_t t = 0; t < 11; t++) {
+        p.first[t] = edges;
+        if (t == 0)
+            p.successors[edges++] = 1;
+        if (t + 2 < 11)
+            p.successors[edges++] = t + 2;
+    }
+    p.first[11] = edges;
+    p.tiny[0] = false;
+    p.handover = 100;
+    CHECK(make(2) == 3 && p.batch[9] != p.batch[10]);
+    p.handover = 20000;
+    CHECK(make(2) == 2 && p.batch[9] == p.batch[10]);
+}
+
 int main(void)
 {
     batches_do_not_wait_for_each_other();
@@ -163,5 +190,6 @@ int main(void)
     what_is_independent_is_for_all_workers();
     a_long_task_does_not_wait_for_others();
     nothing_waits_for_what_only_another_needs();
+    a_handover_has_to_pay();
     return 0;
 }

@@ -14,13 +14,16 @@ unsigned hdi_lanes_weight(LLVMValueRef x)
 }
 
 enum {
-    RETRY_COST = 128 // of lanes that get in each other's way [operations]
+    RETRY_COST = 128, // of lanes that get in each other's way [operations]
+    PER_CYCLE = 4     // operations of one work-item alone
 };
 
 // What a loop's work-items do, and what lanes would lose in it.
 struct load {
     unsigned work, loss; // [operations]
+    unsigned accesses;   // of memory
     bool suits;          // lanes whatever it does
+    bool parts;          // what was read decides when they leave it
 };
 
 // Whether each round of the loop at hand waits for the one before: a sum of
@@ -82,6 +85,33 @@ static bool is_slow_alone(const struct hdi_value_steps *items,
     return chain;
 }
 
+// Whether ids and what the group shares do not decide when the loop at hand is
+// left.
+static bool is_left_by_memory(const struct hdi_value_steps *items,
+                              const struct hdi_nest *nest)
+{
+    const struct hdi_flow *flow = nest->flow;
+
+    for (size_t b = 0; b < flow->block_count; b++) {
+        const struct hdi_block *block = &flow->blocks[b];
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(block->block);
+        bool leaves = false;
+        for (unsigned s = 0;
+             hdi_nest_has(nest, b) && s < block->successor_count; s++)
+            leaves |= !hdi_nest_has(nest, block->successors[s]);
+        if (!leaves || !hdi_flow_is_divergent(flow, end))
+            continue;
+        LLVMValueRef condition = hdi_origin(flow, LLVMGetOperand(end, 0));
+        if (!LLVMIsAICmpInst(condition))
+            return true;
+        for (unsigned o = 0; o < 2; o++)
+            if (!hdi_step_is_number(hdi_affine_step(
+                    items, LLVMGetOperand(condition, o), HDI_AXIS_X)))
+                return true;
+    }
+    return false;
+}
+
 // Lanes that read here and there lose what one work-item alone gains when it
 // goes through memory as it lies, from round to round. Where it is the lanes
 // that read side by side, and one alone a line in each round, they gain.
@@ -117,7 +147,7 @@ static bool weigh(const struct hdi_value_steps *items,
     bool ok = hdi_affine_find_turns(items->llvm, nest, &turns);
     bool slow_alone = ok && is_slow_alone(items, &turns);
 
-    *load = (struct load){0};
+    *load = (struct load){.parts = is_left_by_memory(items, nest)};
     for (size_t b = 0; ok && b < flow->block_count; b++) {
         if (!hdi_nest_has(nest, b))
             continue;
@@ -126,10 +156,14 @@ static bool weigh(const struct hdi_value_steps *items,
             load->suits |= hdi_call_is_barrier(hdi_call_kind(i)) ||
                            LLVMIsAAtomicRMWInst(i) != NULL;
             load->work += hdi_is_work(flow, i);
-            if (LLVMIsALoadInst(i) && nest->inmost[b] == head &&
-                hdi_map_index(&flow->slot_index, LLVMGetOperand(i, 0)) ==
-                    SIZE_MAX)
-                weigh_load(items, &turns, i, slow_alone, load);
+            bool store = LLVMIsAStoreInst(i) != NULL;
+            if ((store || LLVMIsALoadInst(i)) &&
+                hdi_map_index(&flow->slot_index, LLVMGetOperand(i, store)) ==
+                    SIZE_MAX) {
+                load->accesses++;
+                if (!store && nest->inmost[b] == head)
+                    weigh_load(items, &turns, i, slow_alone, load);
+            }
             if (LLVMIsAAtomicCmpXchgInst(i))
                 load->loss += RETRY_COST;
         }
@@ -138,9 +172,17 @@ static bool weigh(const struct hdi_value_steps *items,
     return ok;
 }
 
-static bool is_against_lanes(const struct load *load)
+// Work-items one after the other take as long as all operations of as many as
+// there are lanes, some of which a processor does in a cycle. Lanes of which
+// most have left are hardly more than one.
+static bool is_against_lanes(const struct hdi_target *target,
+                             const struct load *load)
 {
-    return !load->suits && load->loss > load->work;
+    unsigned alone =
+        hdi_target_lanes(target) * (load->work + load->accesses) / PER_CYCLE;
+
+    return !load->suits && load->loss > load->work &&
+           (load->parts || load->loss + load->work > alone);
 }
 
 static bool has_any(const struct hdi_nest *nest, const uint64_t *blocks)
@@ -167,7 +209,7 @@ static bool suit_lanes(const struct hdi_value_steps *items,
             continue;
         if (!weigh(items, nest, b, &load))
             return false;
-        if (!is_against_lanes(&load))
+        if (!is_against_lanes(&items->llvm->target, &load))
             continue;
         loss += load.loss;
         hdi_bit_set(heads, b);

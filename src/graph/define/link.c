@@ -217,12 +217,13 @@ static bool takes_turn(const struct hd_graph *graph,
 // passes.
 //
 // They are collective: if two processes began them in two orders, each would
-// wait for the other. `*last` is the pass over fields before this one. If that
+// wait for the other. `last` is the pass over fields before this one. If that
 // only starts copies and neither writes what the other uses, the edge is a
 // turn, which waits for its beginning only.
-static bool link_agile(struct hd_graph *graph, uint32_t index, uint32_t *last)
+static bool link_agile(struct hd_graph *graph, uint32_t index)
 {
     const struct hdi_pass *pass = &graph->passes.at[index];
+    uint32_t last = graph->last_agile;
 
     if (!pass->agile)
         return true;
@@ -230,13 +231,25 @@ static bool link_agile(struct hd_graph *graph, uint32_t index, uint32_t *last)
         graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
             .last_user = index;
     bool turn =
-        *last != HDI_NONE && takes_turn(graph, &graph->passes.at[*last], pass);
+        last != HDI_NONE && takes_turn(graph, &graph->passes.at[last], pass);
     bool good =
-        add_edge(graph, *last, index, turn ? HDI_EDGE_TURN : HDI_EDGE_ORDER);
+        add_edge(graph, last, index, turn ? HDI_EDGE_TURN : HDI_EDGE_ORDER);
     if (turn)
-        graph->passes.at[*last].turn = index;
-    *last = index;
+        graph->passes.at[last].turn = index;
+    graph->last_agile = index;
     return good;
+}
+
+// The same of one that joins an open run. The one before may be under way, so
+// it cannot give its turn any more.
+static bool link_agile_more(struct hd_graph *graph, uint32_t index)
+{
+    uint32_t last = graph->last_agile;
+
+    if (!graph->passes.at[index].agile)
+        return true;
+    graph->last_agile = index;
+    return add_edge(graph, last, index, HDI_EDGE_ORDER);
 }
 
 // The pass over fields behind it may begin before this one has ended.
@@ -313,7 +326,7 @@ static bool begin(struct hd_graph *graph)
     graph->edges.count = 0;
     graph->readers.count = 0;
     graph->slots.count = 0;
-    graph->last_sync = HDI_NONE;
+    graph->last_sync = graph->last_agile = HDI_NONE;
     for (uint32_t i = graph->done; i < graph->passes.count; i++) {
         graph->passes.at[i].stamp = 0;
         graph->passes.at[i].turn = HDI_NONE;
@@ -348,10 +361,9 @@ bool hdi_graph_link(struct hd_graph *graph)
     drop_passes(graph);
     if (!begin(graph))
         return false;
-    uint32_t last_agile = HDI_NONE;
     for (uint32_t i = graph->done; i < graph->passes.count; i++)
         if (!graph->passes.at[i].dropped &&
-            !(link_agile(graph, i, &last_agile) && link_pass(graph, i) &&
+            !(link_agile(graph, i) && link_pass(graph, i) &&
               link_sync(graph, i)))
             return false;
     for (uint32_t i = 0; i < graph->resources.count; i++) {
@@ -377,10 +389,10 @@ bool hdi_graph_link(struct hd_graph *graph)
 }
 
 // Nothing that is there may change, as workers read it: new edges and slots
-// come behind. Passes that join are not dropped, and take no turns, as they use
-// no fields. Orders lead forward here (prepare.c has checked it), so add_edge()
-// does for them; duplicates of edges are found only where the latest stamp is
-// the same pass, and one too many costs a count.
+// come behind. Passes that join are not dropped. Orders lead forward here
+// (prepare.c has checked it), so add_edge() does for them; duplicates of edges
+// are found only where the latest stamp is the same pass, and one too many
+// costs a count.
 bool hdi_graph_link_more(struct hd_graph *graph)
 {
     struct hdi_open_run *open = &graph->open;
@@ -393,7 +405,8 @@ bool hdi_graph_link_more(struct hd_graph *graph)
             return false;
     }
     for (uint32_t i = open->passes; i < graph->passes.count; i++)
-        if (!link_pass(graph, i) || !link_sync(graph, i))
+        if (!link_agile_more(graph, i) || !link_pass(graph, i) ||
+            !link_sync(graph, i))
             return false;
     for (uint32_t i = open->orders; i < graph->orders.count; i++)
         if (!add_edge(graph, graph->orders.at[i].from, graph->orders.at[i].to,

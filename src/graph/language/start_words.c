@@ -36,10 +36,6 @@ static int start(lua_State *lua)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "start: the passes run already; what is added "
                                 "joins them");
-    if (l->graph->cluster)
-        return hdi_sandbox_fail(lua, HD_ENOTSUP,
-                                "start: on several compute nodes passes cannot "
-                                "join a run; values() runs them in steps");
     hdi_stream_end(lua);
     // What preparing takes, kernels that are built too, is not the program's.
     uint64_t begin = hdi_sandbox_clock();

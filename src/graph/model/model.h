@@ -450,6 +450,7 @@ struct hd_graph {
     HDI_ARRAY(struct hdi_reader) readers;
     HDI_ARRAY(struct hdi_graph_slot) slots;
     uint32_t last_sync;  // the last pass that synchronises, or HDI_NONE
+    uint32_t last_agile; // the last pass over fields, or HDI_NONE
     uint32_t data_edges; // the first of them, by where they lead to
     uint32_t dropped;    // passes
 

@@ -728,10 +728,11 @@ hd_status hdi_graph_prepare_more(struct hd_graph *graph, struct hd_error *error)
     for (uint32_t i = graph->open.orders; i < graph->orders.count; i++)
         HDI_TRY(check_order(graph, &graph->orders.at[i], error));
     for (uint32_t i = from; i < graph->passes.count; i++)
-        if (graph->passes.at[i].agile)
+        if (graph->passes.at[i].agile && graph->keeping.folder)
             return hdi_fail(error, HD_ENOTSUP,
-                            HDI_PASS "it uses a field, on which all processes "
-                                     "agree: it cannot join an open run",
+                            HDI_PASS
+                            "it uses a field, of which checkpoints are "
+                            "kept: it cannot join an open run",
                             HDI_PASS_OF(graph->passes.at[i].where,
                                         graph->passes.at[i].name));
     if (!HDI_KEEP(graph, weights, n) || !HDI_KEEP(graph, tasks, n) ||

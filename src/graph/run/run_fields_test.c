@@ -157,12 +157,16 @@ static void a_pass_overlaps_a_copy_that_it_does_not_need(bool needs)
 }
 
 // All elements of a field are equal, so that one number says what is right.
-static void random_passes_are_in_order(void)
+// `joins`: passes join an open run one after the other.
+static void random_passes_are_in_order(bool joins)
 {
+    const struct hd_graph_run_params open = {.open = true};
+    struct hd_pool *pool = hd_runtime_pool(runtime);
     struct hd_graph *graph = create();
     hd_resource field[FIELDS];
     int value[FIELDS];
     char name[8];
+    hd_event event;
 
     for (unsigned i = 0; i < FIELDS; i++) {
         snprintf(name, sizeof(name), "f%u", i);
@@ -170,8 +174,13 @@ static void random_passes_are_in_order(void)
         value[i] = (int)i + 1;
         add_fill(graph, field[i], value[i]);
     }
+    if (joins)
+        CHECK_OK(hd_graph_start(graph, NULL, &open, &event, &error), error);
     for (unsigned i = 0; i < 30; i++) {
         unsigned to = below(FIELDS), from = below(FIELDS);
+
+        if (joins)
+            CHECK_OK(hd_graph_extend(graph, &error), error);
 
         if (to == from) {
             value[to] = (int)i + 100;
@@ -185,8 +194,14 @@ static void random_passes_are_in_order(void)
         snprintf(name, sizeof(name), "o%u", i);
         add_output(graph, name, field[i]);
     }
+    if (joins) {
+        CHECK_OK(hd_graph_close(graph, &error), error);
+        CHECK_OK(hd_event_wait(pool, &event, 1, HD_FOREVER, &error), error);
+        hd_event_release(pool, event);
+    }
     for (int k = 0; k < 2; k++) {
-        run(graph);
+        if (k > 0 || !joins)
+            run(graph);
         for (unsigned i = 0; i < FIELDS; i++)
             output_is(graph, i, value[i]);
     }
@@ -220,7 +235,7 @@ int main(void)
             a_pass_overlaps_a_copy_that_it_does_not_need(false);
         a_pass_overlaps_a_copy_that_it_does_not_need(true);
         for (int i = 0; i < rounds; i++)
-            random_passes_are_in_order();
+            random_passes_are_in_order(i % 2);
         hd_runtime_destroy(runtime);
     }
     hd_map_destroy(maps[0]);

@@ -27,8 +27,7 @@ static const struct command_option options[] = {
      "ends in .raw or .bin, as JPEG when it ends in\n.jpg or .jpeg, else as "
      "PNG; '-' is standard output",
      OPTION_PAIR, true},
-    {"--device", "cpu|gpu|all|null",
-     "where kernels run; the cores by default",
+    {"--device", "cpu|gpu|all|null", "where kernels run; the cores by default",
      OPTION_CHOICE, false},
     {"--workers", "N", "threads; one per core by default", OPTION_NUMBER,
      false},
@@ -280,6 +279,17 @@ static hd_status set_policy(struct hd_graph *graph, const struct options *given,
                : HD_OK;
 }
 
+// Of a program that looked at results passes have run while it was generated:
+// what is told is of all of them.
+static void count_all(struct report *report, uint64_t makespan)
+{
+    struct counts *c = report->before;
+
+    report->run_time = makespan;
+    memset(c->workers, 0, c->worker_count * sizeof(*c->workers));
+    memset(c->units, 0, c->unit_count * sizeof(*c->units));
+}
+
 // Everything between the generated graph and the written outputs.
 static hd_status compute(struct report *report, struct hd_error *error)
 {
@@ -287,6 +297,7 @@ static hd_status compute(struct report *report, struct hd_error *error)
     struct hd_runtime *runtime = report->session->runtime;
     struct hd_graph *graph = report->session->graph;
     const struct hd_graph_run_params params = {.progress = progress_pass};
+    struct hd_graph_statistics stats;
     uint64_t mark = now();
 
     hd_status status = check_outputs(graph, given, error);
@@ -301,6 +312,8 @@ static hd_status compute(struct report *report, struct hd_error *error)
     if (status != HD_OK)
         return status;
     report->build_time = lap(&mark);
+    hd_graph_stats(graph, &stats);
+    bool has_run = stats.makespan > 0;
 
     status = report_count(runtime, &report->before, error);
     if (status != HD_OK)
@@ -315,6 +328,9 @@ static hd_status compute(struct report *report, struct hd_error *error)
     status = report_count(runtime, &report->after, error);
     if (status != HD_OK)
         return status;
+    hd_graph_stats(graph, &stats);
+    if (has_run)
+        count_all(report, stats.makespan);
 
     lap(&mark);
     if (session_writes(report->session)) {

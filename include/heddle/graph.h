@@ -705,7 +705,9 @@ struct hd_graph_statistics {
 
 /// Tell. All but `passes` are 0 before the graph is prepared, and again when it
 /// has been changed. After a run that was open, what is told is of all passes
-/// that ran; only `predicted` is of those that it began with.
+/// that ran; only `predicted` is of those that it began with. After runs that
+/// went on from each other (hd_graph_advance(), a run that grew, values() and
+/// start() of a program) it is of all of them: times and bounds are added up.
 HD_API void hd_graph_stats(const struct hd_graph *graph,
                            struct hd_graph_statistics *statistics);
 

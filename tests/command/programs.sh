@@ -39,6 +39,26 @@ expect 0 "" "$HEDDLE" run p.lua --in map=in.png --out image=out.png --stats \
 said "work-items"
 said "stolen"
 said " on 1 worker,"
+# Of a program that looks at results, too, which has run all of it before.
+cat >halve.lua <<'END'
+local x = resource("x", "float", 4194304)
+local y = resource("y", "float", 4194304)
+write(x) fill(x, 64)
+if setting("start", false) then start() end
+repeat
+    write(y) fill(y, values(x, 1, 1)[1] / 2)
+    read(y) write(x) copy(y, x)
+until values(x, 1, 1)[1] < 1
+output("x", x)
+END
+for start in true false; do
+    expect 0 "" "$HEDDLE" run halve.lua --set start=$start --out x=x.npy --stats
+    said "halve.lua: 15 passes in "
+    if grep -q " passes in 0\.0 ms" "$folder/results/out"; then
+        fail "what was run before the end is not told"
+    fi
+done
+rm halve.lua x.npy
 # On one named processor: the first of those that may be used.
 core=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
 expect 0 "" "$HEDDLE" run p.lua --in map=in.png --out image=out.png --stats \

@@ -181,6 +181,52 @@ static void a_run_may_start_anywhere(void)
     hd_graph_destroy(make("start()"));
 }
 
+// Of all passes there were, though the last run has nothing left to do.
+static void what_is_told_is_of_all_that_ran(void)
+{
+    static const char *const texts[] = {
+        WORDS "local x = make(8)\n"
+              "start()\n"
+              "run('halve', x) run('halve', x)\n"
+              "if values(x)[1] ~= 2 then error('2') end\n"
+              "output('x', x)",
+        WORDS "local x = make(8)\n"
+              "run('halve', x)\n"
+              "if values(x)[1] ~= 4 then error('4') end\n"
+              "run('halve', x)\n"
+              "if values(x)[1] ~= 2 then error('2') end\n"
+              "output('x', x)"};
+    struct hd_graph_statistics before, s;
+    struct hd_pass_info info;
+    uint64_t end = 0;
+
+    for (int i = 0; i < 2; i++) {
+        struct hd_graph *g = make(texts[i]);
+        CHECK(hd_graph_pass_count(g) == 3 && g->done == 3);
+        CHECK_OK(hd_graph_prepare(g, &error), error);
+        hd_graph_stats(g, &before);
+        CHECK_OK(hd_graph_run(g, NULL, &error), error);
+        hd_graph_stats(g, &s);
+        CHECK(s.passes == 3 && s.makespan > before.makespan);
+        CHECK(before.makespan > 0 && s.area == before.area && s.area > 0);
+        CHECK(s.critical_path >= s.area && s.predicted >= before.predicted);
+        CHECK(s.edges >= 1 && s.by == HD_GRAPH_BY_HOST);
+        end = 0;
+        for (unsigned p = 0; p < 3; p++) {
+            CHECK(hd_graph_pass_info(g, p, &info));
+            CHECK(info.begin >= end && info.end >= info.begin);
+            end = info.end;
+        }
+        // Once more, from the beginning: nothing is added up.
+        CHECK_OK(hd_graph_run(g, NULL, &error), error);
+        hd_graph_stats(g, &before);
+        CHECK_OK(hd_graph_run(g, NULL, &error), error);
+        hd_graph_stats(g, &s);
+        CHECK(s.edges == before.edges && s.edges >= 2);
+        hd_graph_destroy(g);
+    }
+}
+
 // A pass that is added after the program's last look runs too, and so does one
 // that only hd_graph_run() knows.
 static void what_is_added_later_runs_with_the_graph(void)
@@ -257,6 +303,7 @@ int main(void)
     values_wait_for_what_they_need_alone();
     a_run_may_start_anywhere();
     what_is_added_later_runs_with_the_graph();
+    what_is_told_is_of_all_that_ran();
     errors_have_names_and_leave_nothing_behind();
     what_joins_is_bounded();
     a_pass_that_fails_ends_the_program();

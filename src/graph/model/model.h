@@ -211,7 +211,7 @@ struct hdi_pass {
                     // known, or it does something else, too
     uint64_t steps; // operations of its dispatches, by the compiler's estimate;
                     // 0: of some they are not known
-    uint64_t begin, end;   // since the start of the run [ns]
+    uint64_t begin, end;   // since graph->start [ns]
     _Atomic uint64_t busy; // over all workers, of the last run [ns]
     uint32_t append_most;  // dispatches its kernels may append; 0: none
     struct hdi_appending *appending; // while it runs, and something was; NULL
@@ -494,7 +494,9 @@ struct hd_graph {
         uint32_t passes, resources, orders, outputs;
     } made_of;
 
-    // A run.
+    // A run. `ended` is what hd_graph_stats() tells when a run has ended,
+    // `earlier` the same of the runs that this one, or the last, goes on from.
+    struct hd_graph_statistics earlier, ended;
     uint32_t done;  // passes that runs of what had been built have run
     bool keeps_all; // resources that no pass uses any more
     pthread_mutex_t split_lock; // for what the first part does for all
@@ -516,7 +518,8 @@ struct hd_graph {
     struct hdi_graph_growth growth;
     struct hdi_open_run open;
     HDI_ARRAY(struct hdi_follower) followers;
-    uint64_t start;              // [ns]
+    uint64_t start;              // of the first run that this one goes on from,
+    uint64_t began;              // and of itself [ns]
     uint64_t took;               // the last run [ns]
     _Atomic uint32_t unfinished; // tasks, and jobs where it is flat
     _Atomic uint32_t not_run;    // passes that failed, or did not start

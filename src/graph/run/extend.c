@@ -153,6 +153,7 @@ void hdi_open_end(struct hd_graph *graph)
     // What has joined is part of the graph, and the next run knows all of it.
     hdi_graph_unprepare(graph);
     graph->was_open = true;
+    hd_graph_stats(graph, &graph->ended);
 }
 
 // Followers -------------------------------------------------------------------

@@ -674,6 +674,19 @@ static hd_status make_weights(struct hd_graph *graph, struct hd_error *error)
     return HD_OK;
 }
 
+// What was told so far, if the next run goes on from there. The clock of a run
+// that grows goes on too.
+static void go_on(struct hd_graph *graph)
+{
+    graph->earlier = (struct hd_graph_statistics){0};
+    if (graph->first == 0)
+        return;
+    graph->earlier = graph->ended;
+    graph->took = 0;
+    if (graph->params.grow)
+        graph->earlier.makespan = 0;
+}
+
 // The order matters: edges before memory, which adds some; kernels are built
 // with the arguments; weights need both.
 //
@@ -685,6 +698,7 @@ static hd_status prepare(struct hd_graph *graph, struct hd_error *error)
     HDI_TRY(check_outputs(graph, error));
     graph->checked = 0;
     graph->first = graph->done;
+    go_on(graph);
     if (!hdi_graph_link(graph))
         return no_memory(error);
     HDI_TRY(list_successors(graph, error));

@@ -580,12 +580,14 @@ static void reset(struct hd_graph *graph,
 // times.
 static void harvest(struct hd_graph *graph)
 {
-    graph->took = hdi_now() - graph->start;
+    graph->took = hdi_now() - graph->began;
     keep_results(graph);
     hdi_offload_learn(graph, graph->took);
     if (graph->offload.by == HD_GRAPH_BY_HOST)
         hdi_graph_learn(graph);
     graph->done = graph->keeps_all ? graph->passes.count : 0;
+    if (graph->keeps_all)
+        hd_graph_stats(graph, &graph->ended);
 }
 
 // A cancellation that comes when everything has finished changes nothing. Of a
@@ -750,7 +752,9 @@ hd_status hdi_graph_begin_run(struct hd_graph *graph,
     HDI_TRY(make_ready(graph, params, error));
     if (graph->open.room > 0)
         HDI_TRY(hdi_open_begin(graph, error));
-    graph->start = 0;
+    if (graph->first == 0)
+        graph->start = 0;
+    graph->began = 0;
     hd_group_init(&graph->group);
     hdi_group_enter(&graph->group);
     atomic_store_explicit(&graph->running, true, memory_order_relaxed);
@@ -798,8 +802,10 @@ void hdi_graph_start_first(struct hd_graph *graph, bool here)
     const struct hdi_task_graph *flow = &graph->flow;
     uint32_t left = 0, joined = flow->count;
 
-    if (graph->start == 0) // else the run has grown
-        graph->start = hdi_now();
+    if (graph->began == 0) // else the run has grown
+        graph->began = hdi_now();
+    if (graph->start == 0) // else it goes on from another
+        graph->start = graph->began;
     if (graph->calls) {
         hdi_compact_start(graph, here);
         return;

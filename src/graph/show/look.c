@@ -114,6 +114,29 @@ uint64_t hd_graph_peak_memory(const struct hd_graph *graph)
     return graph->memory.peak;
 }
 
+// What runs before have told, for those that go on from there: what can be
+// counted is added up, and so are bounds, as one run begins when the other has
+// ended.
+static void add_earlier(const struct hd_graph_statistics *earlier,
+                        struct hd_graph_statistics *s)
+{
+    s->dropped += earlier->dropped;
+    s->known += earlier->known;
+    s->edges += earlier->edges;
+    s->barriers += earlier->barriers;
+    s->split += earlier->split;
+    s->parts += earlier->parts;
+    s->batches += earlier->batches;
+    s->batched += earlier->batched;
+    s->makespan += earlier->makespan;
+    s->predicted += earlier->predicted;
+    s->area += earlier->area;
+    s->critical_path += earlier->critical_path;
+    s->appended += earlier->appended;
+    if (s->by == HD_GRAPH_BY_ANY)
+        s->by = earlier->by;
+}
+
 // All 0, but for the passes, until the graph is prepared. The edges of a
 // compact graph are derived here if the run did without them; without memory
 // they stay 0. Of passes that were to be split some stayed whole
@@ -161,4 +184,5 @@ void hd_graph_stats(const struct hd_graph *graph,
     statistics->not_by_device = graph->offload.why;
     statistics->appended =
         atomic_load_explicit(&graph->appended, memory_order_relaxed);
+    add_earlier(&graph->earlier, statistics);
 }

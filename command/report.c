@@ -190,6 +190,11 @@ static void scheduler(const struct hd_graph *graph, FILE *file)
             *stats.not_by_device ? ", since " : "", stats.not_by_device);
     if (stats.appended > 0)
         fprintf(file, "dispatches appended by kernels: %u\n", stats.appended);
+    fprintf(file,
+            "passes took %.3f ms, predicted %.3f (all work %.3f, the longest "
+            "chain %.3f)\n",
+            milli(stats.makespan), milli(stats.predicted), milli(stats.area),
+            milli(stats.critical_path));
 }
 
 void report_text(const struct report *report, bool tables, FILE *file)
@@ -296,7 +301,9 @@ void report_json(const struct report *report, FILE *file)
     struct hd_pass_info pass;
     unsigned cached;
     unsigned programs = hd_graph_program_count(session->graph, &cached);
+    struct hd_graph_statistics stats;
 
+    hd_graph_stats(session->graph, &stats);
     fputc('{', file);
     json_pair("program", report->given->operand, file);
     fprintf(file, ",\"times\":{\"unit\":\"ns\"");
@@ -304,9 +311,13 @@ void report_json(const struct report *report, FILE *file)
     for (int i = 0; i < STAGES; i++)
         fprintf(file, ",\"%s\":%" PRIu64, list[i].key, list[i].time);
     fprintf(file,
+            "},\"schedule\":{\"unit\":\"ns\",\"makespan\":%" PRIu64
+            ",\"predicted\":%" PRIu64 ",\"area\":%" PRIu64
+            ",\"critical_path\":%" PRIu64
             "},\"memory\":{\"unit\":\"bytes\",\"resources\":%" PRIu64
             ",\"buffers\":%" PRIu64
             "},\"programs\":{\"count\":%u,\"cached\":%u},\"passes\":[",
+            stats.makespan, stats.predicted, stats.area, stats.critical_path,
             hd_graph_peak_memory(session->graph),
             hd_runtime_peak_memory(session->runtime), programs, cached);
     for (unsigned i = 0; hd_graph_pass_info(session->graph, i, &pass); i++) {

@@ -38,6 +38,7 @@ expect 0 "" "$HEDDLE" run p.lua --in map=in.png --out image=out.png --stats \
     --workers 1
 said "work-items"
 said "stolen"
+said " ms, predicted "
 said " on 1 worker,"
 # Of a program that looks at results, too, which has run all of it before.
 cat >halve.lua <<'END'
@@ -74,6 +75,9 @@ report = json.load(open(sys.argv[1]))
 assert len(report["passes"]) == 1 and report["workers"], report
 assert report["outputs"] == [{"name": "image", "file": "out.png"}], report
 assert report["times"]["total"] >= report["times"]["run"] > 0, report
+schedule = report["schedule"]
+assert report["times"]["run"] >= schedule["makespan"] > 0, report
+assert schedule["predicted"] >= schedule["critical_path"] > 0, report
 ' "$folder/results/out" || fail "run --json is not what it should be"
 fi
 expect 0 "heddle: note: output 'image' is not written" \

@@ -138,6 +138,23 @@ static void what_ran_tells_about_what_did_not(void)
     hd_graph_destroy(graph);
 }
 
+// The same kernel over as many work-items, which go round more often.
+static void more_turns_are_not_known_by_fewer(void)
+{
+    struct hd_graph *graph;
+
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    add(graph, "think", ITEMS, TURNS);
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    hd_graph_destroy(graph);
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    add(graph, "think", ITEMS, TURNS);
+    add(graph, "think", ITEMS, 8 * TURNS);
+    CHECK_OK(hd_graph_prepare(graph, &error), error);
+    CHECK(graph->weights[0].known && !graph->weights[1].known);
+    hd_graph_destroy(graph);
+}
+
 static void with_workers(unsigned workers, void (*test)(void))
 {
     const struct hd_runtime_params params = {
@@ -158,5 +175,6 @@ int main(void)
     with_workers(2, what_is_touched_is_estimated);
     with_workers(1, what_is_done_is_estimated);
     with_workers(1, what_ran_tells_about_what_did_not);
+    with_workers(1, more_turns_are_not_known_by_fewer);
     return 0;
 }

@@ -21,7 +21,7 @@ enum {
     LEAST = 500,  // what is out of these bounds is not believed [ns]
     MAX = 20000,
     SAMPLES = 64,
-    FEWEST = 6,         // samples that tell something
+    FEWEST = 6,          // samples that tell something
     PATIENCE = 20000000, // for all of them [ns]
     LINES = 16,
     WORDS = 8 // of a line

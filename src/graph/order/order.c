@@ -2,6 +2,7 @@
 // of it is an estimate: a wrong one makes a run slower, never wrong.
 #include "graph/order/order.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,11 +132,16 @@ static void guess(const struct hd_graph *graph, const struct hdi_pass *pass,
 
 // What a pass computes, over how much, by what code: its commands, ranges,
 // sizes of arguments and the content of programs. Not their values, nor names
-// of passes and resources: the same work in another graph is the same.
+// of passes and resources: the same work in another graph is the same. Where a
+// value says how often a loop goes round, the power of 2 that is next to what
+// there is to do tells apart what takes twice as long.
 static struct hdi_feedback_key key_of(const struct hd_graph *graph,
                                       const struct hdi_pass *pass,
                                       struct hdi_feedback_key key)
 {
+    int order = pass->steps > 0 ? ilogb((double)pass->steps) : -1;
+
+    hdi_feedback_mix(&key, &order, sizeof(order));
     for (uint32_t i = 0; i < pass->command_count; i++) {
         const struct hdi_command *c = &graph->commands.at[pass->commands + i];
         hdi_feedback_mix(&key, &c->is, sizeof(c->is));

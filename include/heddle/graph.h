@@ -650,8 +650,9 @@ HD_API unsigned hd_graph_pass_count(const struct hd_graph *graph);
 /// What a pass did in the last run. Owner of strings: the graph.
 struct hd_pass_info {
     const char *name, *where;
-    uint64_t begin, end; // of the last run, since its start; 0: it took no
-                         // times, see hd_graph_call() [ns]
+    uint64_t begin, end; // of the last run, since its start, or that of the
+                         // first run that it went on from; 0: it took no times,
+                         // see hd_graph_call() [ns]
     uint64_t work_items; // over its dispatches
     uint64_t busy;       // in the last run, over all workers and units [ns]
     bool dropped;        // no output needs it; known once it is prepared

@@ -48,7 +48,7 @@ OPEN = {
 MAX_FILES = 25
 
 # Folders that are larger still.
-LARGE = {"backend/cpu", "icd"}
+LARGE = {"backend/cpu"}
 
 # Header pattern: the only folder that may include it.
 HOMES = {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "icd/driver.h"
+#include "tests/opencl/driver.h"
 
 enum {
     THREADS = 4,

@@ -3,7 +3,7 @@
 #ifndef HEDDLE_TESTS_OPENCL_DEVICES_H
 #define HEDDLE_TESTS_OPENCL_DEVICES_H
 
-#include "icd/driver.h"
+#include "tests/opencl/driver.h"
 #include "tests/cuda/fake.h"
 
 enum {

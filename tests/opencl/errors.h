@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "icd/driver.h"
-#include "icd/entries.h"
+#include "tests/opencl/driver.h"
+#include "icd/table/entries.h"
 
 enum {
     ERRORS_BYTES = 1024, // of a buffer

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "icd/driver.h"
+#include "tests/opencl/driver.h"
 
 enum {
     MAX_PLATFORMS = 8,

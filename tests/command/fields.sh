@@ -76,8 +76,13 @@ output("c", c)
 overwrite(b) clear(b)
 output("b", b)
 END
-for nodes in 1 4; do
-    expect 0 '' "$HEDDLE" run all.lua --nodes $nodes --out c=c.raw \
+# The same while all of it joins a run that is under way.
+{
+    echo 'start()'
+    cat all.lua
+} >joins.lua
+for run in '1 all.lua' '4 all.lua' '1 joins.lua' '4 joins.lua'; do
+    expect 0 '' "$HEDDLE" run "${run#* }" --nodes "${run% *}" --out c=c.raw \
         --out e=e.raw --out b=b.raw
     [ "$(od -An -v -t d4 c.raw | tr -s ' \n' '\n\n' | sort -u | tr -d '\n')" = 96 ] ||
         fail "c is not 40 times 16 + 16 * 5"

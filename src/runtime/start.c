@@ -132,6 +132,6 @@ hd_status hd_forall_kernel(struct hd_runtime *runtime,
                            const struct hd_field_arg *args, unsigned arg_count,
                            struct hd_error *error)
 {
-    return hdi_forall_kernel(runtime->launcher, forall, kernel, NULL, args,
-                             arg_count, error);
+    return hdi_forall_kernel(runtime->launcher, NULL, forall, kernel, NULL,
+                             args, arg_count, error);
 }

@@ -138,8 +138,10 @@ hd_status hd_field_create(struct hd_cluster *cluster, uint64_t element,
     }
     settle(f, size);
     f->number = ++cluster->fields_made;
+    pthread_mutex_lock(&cluster->lock);
     f->next = cluster->fields;
     cluster->fields = f;
+    pthread_mutex_unlock(&cluster->lock);
     *field = f;
     return HD_OK;
 }
@@ -150,9 +152,11 @@ void hd_field_destroy(struct hd_field *field)
         return;
 
     struct hd_field **link = &field->cluster->fields;
+    pthread_mutex_lock(&field->cluster->lock);
     while (*link != field)
         link = &(*link)->next;
     *link = field->next;
+    pthread_mutex_unlock(&field->cluster->lock);
     field->cluster->transport->unshare(field->cluster->net, field->shared);
     free_field(field);
 }

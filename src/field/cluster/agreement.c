@@ -83,6 +83,7 @@ void hdi_agreement_begin(struct hdi_agreement *a, struct hd_cluster *cluster,
 
     *a = (struct hdi_agreement){
         .cluster = cluster,
+        .lane = &cluster->lanes[0],
         .tag = tag,
         .mine = {.digest = digest, .started = number, .process = me},
         .by = 1,
@@ -204,20 +205,30 @@ hd_status hdi_agreement_end(struct hdi_agreement *a, struct hd_error *error)
 {
     for (; !is_over(a); end_round(a)) {
         HDI_TRY(begin_round(a, error));
-        HDI_TRY(
-            hdi_cluster_wait(a->cluster, a->received, peer(a, false), error));
-        HDI_TRY(hdi_cluster_wait(a->cluster, a->sent, peer(a, true), error));
+        HDI_TRY(hdi_lane_wait(a->lane, a->received, peer(a, false), error));
+        HDI_TRY(hdi_lane_wait(a->lane, a->sent, peer(a, true), error));
     }
     return outcome(a, error);
+}
+
+// In lane 0 all redistributions that were started before are the same; in
+// others something else may be started at any moment.
+hd_status hdi_lane_agree(const struct hdi_lane *lane, const char *call,
+                         uint64_t digest, hd_status status,
+                         struct hd_error *error)
+{
+    struct hdi_agreement agreement;
+
+    hdi_agreement_begin(
+        &agreement, lane->cluster, hdi_lane_tag(lane, HDI_TAG_AGREE), call,
+        digest, lane->number ? 0 : lane->cluster->started, status, error);
+    agreement.lane = lane;
+    return hdi_agreement_end(&agreement, error);
 }
 
 hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,
                             uint64_t digest, hd_status status,
                             struct hd_error *error)
 {
-    struct hdi_agreement agreement;
-
-    hdi_agreement_begin(&agreement, cluster, HDI_TAG_AGREE, call, digest,
-                        cluster->started, status, error);
-    return hdi_agreement_end(&agreement, error);
+    return hdi_lane_agree(&cluster->lanes[0], call, digest, status, error);
 }

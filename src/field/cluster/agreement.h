@@ -27,6 +27,7 @@ struct hdi_said {
 //     round 3                       by = 4      8 ... until by >= processes
 struct hdi_agreement {
     struct hd_cluster *cluster;
+    const struct hdi_lane *lane; // in which hdi_agreement_end() waits
     uint32_t tag;
     struct hdi_said mine, other;
     uint64_t by;   // how far away those of this round are

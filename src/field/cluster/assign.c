@@ -241,7 +241,7 @@ void hdi_assign_lost(struct hdi_assign *a)
 hd_status hd_field_assign(struct hd_field *field, const struct hd_view *view,
                           struct hd_error *error)
 {
-    struct hd_cluster *cluster = field->cluster;
+    const struct hdi_lane *lane = &field->cluster->lanes[0];
     struct hdi_assign assign, *a = &assign;
     struct hdi_patience patience = {0};
     hd_status status = hdi_assign_prepare(a, field, view);
@@ -252,9 +252,9 @@ hd_status hd_field_assign(struct hd_field *field, const struct hd_view *view,
     for (bool moved = false; !hdi_assign_step(a, &moved); moved = false) {
         if (moved)
             patience = (struct hdi_patience){0};
-        else if (!hdi_cluster_bide(cluster, &patience) &&
-                 (!cluster->lives ||
-                  !cluster->lives(cluster->lives_data, hdi_assign_peer(a))))
+        else if (!hdi_lane_bide(lane, &patience) &&
+                 (!lane->lives ||
+                  !lane->lives(lane->lives_data, hdi_assign_peer(a))))
             hdi_assign_lost(a);
     }
     hdi_assign_end(a);

@@ -47,6 +47,9 @@ static void close_cluster(struct hd_cluster *cluster)
     if (cluster->net)
         cluster->transport->close(cluster->net);
     hdi_domains_free(&cluster->domains);
+    for (uint32_t n = 0; cluster->moving && n < cluster->here; n++)
+        pthread_mutex_destroy(&cluster->moving[n]);
+    free(cluster->moving);
     pthread_mutex_destroy(&cluster->lock);
     free(cluster);
 }
@@ -65,6 +68,8 @@ static hd_status count_nodes(struct hd_cluster *c,
     uint64_t digest =
         hdi_mix(hdi_mix(params->parts != NULL, c->messages), c->piece);
 
+    digest = hdi_mix(digest, c->sequential);
+
     c->here = params->nodes ? params->nodes : 1;
     if (params->parts && params->nodes)
         status = hdi_fail(error, HD_EINVAL,
@@ -80,6 +85,13 @@ static hd_status count_nodes(struct hd_cluster *c,
                           "a cluster has at most %d nodes, not %" PRIu32
                           " for each of %" PRIu32 " processes",
                           HDI_MAX_NODES, c->here, c->net->count);
+    if (status == HD_OK) {
+        c->moving = calloc(c->here, sizeof(*c->moving));
+        if (!c->moving)
+            status = hdi_fail(error, HD_ENOMEM, "no memory for a cluster");
+    }
+    for (uint32_t n = 0; c->moving && n < c->here; n++)
+        pthread_mutex_init(&c->moving[n], NULL);
     for (uint32_t n = 0; n < c->domains.count; n++)
         digest = hdi_mix(digest, c->domains.domain[n].launcher != NULL);
     snprintf(call, sizeof(call), "hd_cluster_join() with %" PRIu32 " nodes",
@@ -104,6 +116,8 @@ hd_status hdi_cluster_join(const struct hd_cluster_params *params,
     c->messages = params->messages;
     c->sequential = params->sequential;
     c->piece = params->piece ? params->piece : 256 << 10;
+    for (uint32_t l = 0; l < HDI_LANES; l++)
+        c->lanes[l] = (struct hdi_lane){.cluster = c, .number = l};
     hd_status status = open_net(params->transport, &c->net, error);
     if (status != HD_OK) {
         close_cluster(c);
@@ -113,7 +127,8 @@ hd_status hdi_cluster_join(const struct hd_cluster_params *params,
     status = count_nodes(c, params, launcher, error);
     if (status == HD_OK) {
         status = c->transport->share(
-            c->net, c->here * sizeof(struct hdi_node_slot), &c->slots);
+            c->net, HDI_LANES * c->here * sizeof(struct hdi_node_slot),
+            &c->slots);
         if (status != HD_OK)
             hdi_fail(error, status, "no memory for a cluster");
     }
@@ -144,12 +159,14 @@ static void free_route(struct hd_cluster *cluster, struct hdi_route *route)
     free(route);
 }
 
-// The mover first: it uses routes and the network. The slots go while the
+// The threads first: they use routes and the network. The slots go while the
 // network is still open.
 void hd_cluster_leave(struct hd_cluster *cluster)
 {
     if (!cluster)
         return;
+    if (cluster->runner)
+        cluster->stop_runner(cluster->runner);
     if (cluster->mover)
         cluster->stop_mover(cluster->mover);
     for (unsigned i = 0; i < HDI_PLANS; i++)
@@ -204,6 +221,15 @@ hd_status hd_cluster_node(const struct hd_cluster *cluster, uint32_t node,
 hd_status hd_cluster_meet(struct hd_cluster *cluster, struct hd_error *error)
 {
     return hdi_cluster_agree(cluster, "hd_cluster_meet()", 0, HD_OK, error);
+}
+
+// Lanes need room for their tags below those of what is started.
+bool hdi_cluster_has_lanes(const struct hd_cluster *cluster)
+{
+    return cluster->transport->threads && !cluster->sequential &&
+           !cluster->domains.devices &&
+           (uint64_t)HDI_LANES * (HDI_TAG_REPLY + 2 * cluster->here + 1) <
+               HDI_TAG_STARTED;
 }
 
 // Counting --------------------------------------------------------------------
@@ -274,10 +300,10 @@ void hdi_cluster_scratch_free(struct hd_cluster *cluster, void *memory,
 // First without giving the core away, for answers that are on their way; then
 // the core goes to whoever may have to answer. The time is read at every 64th
 // look only.
-bool hdi_cluster_bide(struct hd_cluster *cluster, struct hdi_patience *patience)
+bool hdi_lane_bide(const struct hdi_lane *lane, struct hdi_patience *patience)
 {
-    if (cluster->idle)
-        cluster->idle(cluster->idle_data);
+    if (lane->idle)
+        lane->idle(lane->idle_data);
     if (patience->looks++ < 200) {
         hdi_pause();
         return true;
@@ -288,20 +314,21 @@ bool hdi_cluster_bide(struct hd_cluster *cluster, struct hdi_patience *patience)
     uint64_t now = hdi_now();
     if (!patience->begin)
         patience->begin = now;
-    if (now - patience->begin <= cluster->timeout)
+    if (now - patience->begin <= lane->cluster->timeout)
         return true;
     *patience = (struct hdi_patience){0};
     return false;
 }
 
-bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
-                              struct hdi_transfer *transfer, hd_status *status,
-                              struct hdi_message *message)
+bool hdi_lane_wait_limited(const struct hdi_lane *lane,
+                           struct hdi_transfer *transfer, hd_status *status,
+                           struct hdi_message *message)
 {
+    const struct hd_cluster *c = lane->cluster;
     struct hdi_patience patience = {0};
 
-    while (!cluster->transport->test(cluster->net, transfer, status, message))
-        if (!hdi_cluster_bide(cluster, &patience))
+    while (!c->transport->test(c->net, transfer, status, message))
+        if (!hdi_lane_bide(lane, &patience))
             return false;
     return true;
 }
@@ -309,19 +336,19 @@ bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
 // A process that computes for long is not lost: `lives` asks the system, or its
 // agent. When it fails the transfer is under way still, so its memory must
 // stay.
-hd_status hdi_cluster_wait_size(struct hd_cluster *cluster,
-                                struct hdi_transfer *transfer, uint32_t who,
-                                uint64_t *size, struct hd_error *error)
+hd_status hdi_lane_wait_size(const struct hdi_lane *lane,
+                             struct hdi_transfer *transfer, uint32_t who,
+                             uint64_t *size, struct hd_error *error)
 {
     struct hdi_message message = {0, 0};
     hd_status status;
 
-    while (!hdi_cluster_wait_limited(cluster, transfer, &status, &message))
-        if (!cluster->lives || !cluster->lives(cluster->lives_data, who))
+    while (!hdi_lane_wait_limited(lane, transfer, &status, &message))
+        if (!lane->lives || !lane->lives(lane->lives_data, who))
             return hdi_fail(error, HD_EPEER,
                             "process %" PRIu32 " has not answered for %.3g s: "
                             "it has ended, or does something else",
-                            who, (double)cluster->timeout / 1e9);
+                            who, (double)lane->cluster->timeout / 1e9);
     if (status != HD_OK)
         return hdi_fail(error, status,
                         "a message of process %" PRIu32 " failed: %s", who,
@@ -330,13 +357,13 @@ hd_status hdi_cluster_wait_size(struct hd_cluster *cluster,
     return HD_OK;
 }
 
-hd_status hdi_cluster_wait(struct hd_cluster *cluster,
-                           struct hdi_transfer *transfer, uint32_t who,
-                           struct hd_error *error)
+hd_status hdi_lane_wait(const struct hdi_lane *lane,
+                        struct hdi_transfer *transfer, uint32_t who,
+                        struct hd_error *error)
 {
     uint64_t size;
 
-    return hdi_cluster_wait_size(cluster, transfer, who, &size, error);
+    return hdi_lane_wait_size(lane, transfer, who, &size, error);
 }
 
 // Routes ----------------------------------------------------------------------

@@ -20,8 +20,10 @@
 #include "heddle/agile.h"
 #include "transport/transport.h"
 
+// Lanes: more need more threads, and memory for the slots of their runs.
 enum {
-    HDI_PLANS = 32 // kept; the one that was not used for longest goes
+    HDI_PLANS = 32, // kept; the one that was not used for longest goes
+    HDI_LANES = 4   // foralls that may be under way at a time
 };
 
 // A plan with the moves of this process's nodes. The rest of it is under the
@@ -36,11 +38,32 @@ struct hdi_route {
     bool kept;                   // in the cluster's list
 };
 
-struct hdi_mover; // goes on with what was started, see mover.c
+struct hdi_mover;  // goes on with what was started, see mover.c
+struct hdi_runner; // does foralls that were started, see forall/runner.c
+
+// One thing at a time that all processes do together, beside those of other
+// lanes: its messages have tags of their own. What blocks is done in lane 0.
+struct hdi_lane {
+    struct hd_cluster *cluster;
+    uint32_t number;
+    uint64_t runs; // foralls that all processes have begun in it
+
+    // Called while waiting for messages; optional.
+    // While a forall runs: the agent answers here where it has no thread, or
+    // two processes that wait for each other would wait for ever.
+    void (*idle)(void *data);
+    void *idle_data;
+
+    // Whether a process that has not answered for long is there, only busy;
+    // optional.
+    bool (*lives)(void *data, uint32_t process);
+    void *lives_data;
+};
 
 // What hd_cluster_join() gives, one for each process. Everything above `lock`
 // from `routes` on is under it; what is below belongs to the thread that makes
-// the collective calls, and to the mover what mover.c says.
+// the collective calls, to the mover what mover.c says, and a lane to who does
+// something in it.
 struct hd_cluster {
     const struct hdi_transport *transport;
     struct hdi_net *net;
@@ -57,25 +80,20 @@ struct hd_cluster {
     uint64_t clock;   // counts uses of routes
     uint64_t scratch; // in use now [bytes]
     struct hd_cluster_counters counters;
-    pthread_mutex_t lock;    // for the above, and the stores of fields
+    struct hd_field *fields;
+    pthread_mutex_t lock; // for the above, and the stores of fields
+    uint64_t fields_made;
     uint64_t started;        // redistributions, as on all processes
     struct hdi_mover *mover; // NULL: none was started
     void (*stop_mover)(struct hdi_mover *mover); // waits for what was started
-    struct hdi_shared *slots;                    // of runs, see run.h
-    struct hd_field *fields;
-    uint64_t fields_made;
-    uint64_t runs; // that all processes have begun
-
-    // Called while waiting for messages; optional.
-    // While a forall runs: the agent answers here where it has no thread, or
-    // two processes that wait for each other would wait for ever.
-    void (*idle)(void *data);
-    void *idle_data;
-
-    // Whether a process that has not answered for long is there, only busy;
-    // optional.
-    bool (*lives)(void *data, uint32_t process);
-    void *lives_data;
+    struct hdi_runner *runner;                   // the same, of foralls
+    void (*stop_runner)(struct hdi_runner *runner);
+    struct hdi_shared *slots; // of runs, those of each lane, see run.h
+    struct hdi_lane lanes[HDI_LANES];
+    // Of each node here: held by who moves something to or from it, not while
+    // it computes; for its replicas and the order of its messages. No thread
+    // holds two of them; locks of runs may be taken inside of one.
+    pthread_mutex_t *moving;
 };
 
 // Tags of messages.
@@ -83,7 +101,7 @@ enum {
     HDI_TAG_AGREE = 1,
     HDI_TAG_MOVE,
     HDI_TAG_ASK,
-    HDI_TAG_REPLY, // and above, by node
+    HDI_TAG_REPLY, // and above, by node: see hdi_lane_tag()
     // And above: two of each redistribution that is started.
     HDI_TAG_STARTED = 1 << 20,
     HDI_STARTED = 1 << 20 // under way, at most
@@ -116,6 +134,17 @@ hd_status hdi_cluster_join(const struct hd_cluster_params *params,
                            struct hdi_launcher *launcher,
                            struct hd_cluster **cluster, struct hd_error *error);
 
+// The tag of a lane's messages: lanes have as many each, the last of which is
+// HDI_TAG_REPLY + 2 * here.
+static inline uint32_t hdi_lane_tag(const struct hdi_lane *lane, uint32_t tag)
+{
+    return tag + lane->number * (HDI_TAG_REPLY + 2 * lane->cluster->here + 1);
+}
+
+// Whether something may be done in several lanes: by threads, and not on
+// devices, what of a field lies on one is made room for by one run at a time.
+bool hdi_cluster_has_lanes(const struct hd_cluster *cluster);
+
 // How long one has waited; all zero at first.
 // `begin` stays 0 for the first looks, which cost less than reading the time.
 struct hdi_patience {
@@ -125,25 +154,37 @@ struct hdi_patience {
 
 // Pass some time while waiting for other processes; false when that has taken
 // the cluster's limit, and it begins anew.
-bool hdi_cluster_bide(struct hd_cluster *cluster,
-                      struct hdi_patience *patience);
+bool hdi_lane_bide(const struct hdi_lane *lane, struct hdi_patience *patience);
 
 // Wait for a transfer, but not longer than the cluster's limit; then it returns
 // false and the transfer is under way still. `message` as in the transport.
-bool hdi_cluster_wait_limited(struct hd_cluster *cluster,
-                              struct hdi_transfer *transfer, hd_status *status,
-                              struct hdi_message *message);
+bool hdi_lane_wait_limited(const struct hdi_lane *lane,
+                           struct hdi_transfer *transfer, hd_status *status,
+                           struct hdi_message *message);
 
 // Wait for a transfer with process `who`; HD_EPEER when it takes too long and
 // nothing says that the process lives.
-hd_status hdi_cluster_wait(struct hd_cluster *cluster,
-                           struct hdi_transfer *transfer, uint32_t who,
-                           struct hd_error *error);
+hd_status hdi_lane_wait(const struct hdi_lane *lane,
+                        struct hdi_transfer *transfer, uint32_t who,
+                        struct hd_error *error);
 
 // The same; gets the size of what has come.
-hd_status hdi_cluster_wait_size(struct hd_cluster *cluster,
-                                struct hdi_transfer *transfer, uint32_t who,
-                                uint64_t *size, struct hd_error *error);
+hd_status hdi_lane_wait_size(const struct hdi_lane *lane,
+                             struct hdi_transfer *transfer, uint32_t who,
+                             uint64_t *size, struct hd_error *error);
+
+// The same in lane 0, for what blocks.
+static inline hd_status hdi_cluster_wait(struct hd_cluster *cluster,
+                                         struct hdi_transfer *transfer,
+                                         uint32_t who, struct hd_error *error)
+{
+    return hdi_lane_wait(&cluster->lanes[0], transfer, who, error);
+}
+
+// As hdi_cluster_agree(), in a lane.
+hd_status hdi_lane_agree(const struct hdi_lane *lane, const char *call,
+                         uint64_t digest, hd_status status,
+                         struct hd_error *error);
 
 // Get the route of a pair of maps, made now or before; the caller uses it until
 // hdi_cluster_route_done(), which takes NULL.

@@ -39,10 +39,13 @@ char *hdi_field_memory(struct hd_field *field, uint32_t node,
 struct hd_field *hdi_cluster_field(const struct hd_cluster *cluster,
                                    uint64_t number)
 {
-    struct hd_field *field = cluster->fields;
+    pthread_mutex_t *lock = (pthread_mutex_t *)&cluster->lock;
+    struct hd_field *field;
 
-    while (field && field->number != number)
+    pthread_mutex_lock(lock);
+    for (field = cluster->fields; field && field->number != number;)
         field = field->next;
+    pthread_mutex_unlock(lock);
     return field;
 }
 

@@ -60,21 +60,28 @@ struct hdi_agent {
     bool refusing;         // it is among them
 };
 
+static uint32_t tag_of(const struct hdi_agent *agent, uint32_t tag)
+{
+    return hdi_lane_tag(agent->run->lane, tag);
+}
+
 // Tags say who is answered: several nodes of a process may ask the same one,
 // and an answer must not come to another.
 static uint32_t reply_tag(const struct hdi_agent *agent, uint32_t node)
 {
-    return HDI_TAG_REPLY + node % agent->cluster->here;
+    return tag_of(agent, HDI_TAG_REPLY + node % agent->cluster->here);
 }
 
 static uint32_t result_tag(const struct hdi_agent *agent, uint32_t node)
 {
-    return HDI_TAG_REPLY + agent->cluster->here + node % agent->cluster->here;
+    uint32_t here = agent->cluster->here;
+
+    return tag_of(agent, HDI_TAG_REPLY + here + node % here);
 }
 
 static uint32_t life_tag(const struct hdi_agent *agent)
 {
-    return HDI_TAG_REPLY + 2 * agent->cluster->here;
+    return tag_of(agent, HDI_TAG_REPLY + 2 * agent->cluster->here);
 }
 
 static void fail(struct hdi_agent *agent, hd_status status, const char *text)
@@ -186,7 +193,7 @@ static void answer_block(struct hdi_agent *agent, const struct ask *ask)
 // here takes less and less time.
 static uint64_t give_tasks(struct hdi_agent *agent, const struct ask *ask)
 {
-    struct hdi_node_slot *slot = hdi_cluster_slot(agent->cluster, ask->to);
+    struct hdi_node_slot *slot = hdi_run_slot(agent->run, ask->to);
     uint64_t moving = hdi_run_moving_time(agent->run, ask->to, true);
 
     if (hdi_node_time_left(slot) <= ask->mean + moving)
@@ -242,7 +249,7 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
         else if (hdi_mirror_put(field, ask->to, &ask->box, &from, NULL) !=
                  HD_OK)
             fail(agent, HD_EIO, "a result cannot be put on a device");
-        atomic_fetch_add_explicit(&hdi_cluster_slot(c, ask->to)->done, 1,
+        atomic_fetch_add_explicit(&hdi_run_slot(agent->run, ask->to)->done, 1,
                                   memory_order_release);
     }
     free(data);
@@ -252,8 +259,8 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
 static hd_status listen(struct hdi_agent *agent)
 {
     return agent->cluster->transport->receive(
-        agent->cluster->net, HDI_ANY_NODE, HDI_TAG_ASK, &agent->inbox,
-        sizeof(agent->inbox), &agent->receive);
+        agent->cluster->net, HDI_ANY_NODE, tag_of(agent, HDI_TAG_ASK),
+        &agent->inbox, sizeof(agent->inbox), &agent->receive);
 }
 
 // Returns true when there was something to do. What a process told when a run
@@ -357,8 +364,8 @@ void hdi_agent_stop(struct hdi_agent *agent)
     struct ask end = {.what = TELL_END};
     struct hdi_transfer *transfer;
 
-    if (c->transport->send(c->net, c->net->node, HDI_TAG_ASK, &end, sizeof(end),
-                           &transfer) == HD_OK) {
+    if (c->transport->send(c->net, c->net->node, tag_of(agent, HDI_TAG_ASK),
+                           &end, sizeof(end), &transfer) == HD_OK) {
         while (!agent->threaded && !agent->ended)
             serve(agent);
         c->transport->wait(c->net, transfer, NULL);
@@ -376,7 +383,7 @@ static hd_status wait_for(struct hdi_agent *agent,
                           struct hdi_transfer *transfer, uint32_t who,
                           struct hd_error *error)
 {
-    return hdi_cluster_wait(agent->cluster, transfer, who, error);
+    return hdi_lane_wait(agent->run->lane, transfer, who, error);
 }
 
 // Waits until the question has left, since it lies on the caller's stack.
@@ -385,8 +392,9 @@ static hd_status tell(struct hdi_agent *agent, uint32_t process,
 {
     struct hd_cluster *c = agent->cluster;
     struct hdi_transfer *transfer;
-    hd_status status = c->transport->send(c->net, process, HDI_TAG_ASK, ask,
-                                          sizeof(*ask), &transfer);
+    hd_status status =
+        c->transport->send(c->net, process, tag_of(agent, HDI_TAG_ASK), ask,
+                           sizeof(*ask), &transfer);
 
     return status == HD_OK
                ? wait_for(agent, transfer, process, error)
@@ -436,7 +444,7 @@ hd_status hdi_agent_await(void *data, uint32_t owner,
     uint64_t size;
 
     HDI_TRY(
-        hdi_cluster_wait_size(agent->cluster, transfer, process, &size, error));
+        hdi_lane_wait_size(agent->run->lane, transfer, process, &size, error));
     return size ? HD_OK
                 : hdi_fail(error, HD_ENOMEM,
                            "process %u had no memory to answer", process);
@@ -446,7 +454,7 @@ hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
                           uint32_t victim, uint64_t *loot,
                           struct hd_error *error)
 {
-    const struct hdi_node_slot *slot = hdi_cluster_slot(agent->cluster, node);
+    const struct hdi_node_slot *slot = hdi_run_slot(agent->run, node);
     struct ask ask = {
         .what = ASK_TASK,
         .from = node,
@@ -479,12 +487,12 @@ bool hdi_agent_lives(struct hdi_agent *agent, uint32_t process)
         c->transport->receive(c->net, process, life_tag(agent), &life->answer,
                               sizeof(life->answer), &received);
     if (status == HD_OK)
-        status = c->transport->send(c->net, process, HDI_TAG_ASK, &life->ask,
-                                    sizeof(life->ask), &sent);
+        status = c->transport->send(c->net, process, tag_of(agent, HDI_TAG_ASK),
+                                    &life->ask, sizeof(life->ask), &sent);
     // Where it does not answer the memory stays: the answer may come yet.
     if (status != HD_OK ||
-        !hdi_cluster_wait_limited(c, received, &status, NULL) ||
-        !hdi_cluster_wait_limited(c, sent, &other, NULL))
+        !hdi_lane_wait_limited(agent->run->lane, received, &status, NULL) ||
+        !hdi_lane_wait_limited(agent->run->lane, sent, &other, NULL))
         return false;
     free(life);
     return status == HD_OK && other == HD_OK;

@@ -105,12 +105,12 @@ static uint32_t find_victim(struct hdi_run *run, uint32_t node)
     uint32_t best = HD_NO_NODE;
     uint64_t longest = 0;
     unsigned nearest = UINT_MAX;
-    uint64_t mine = atomic_load_explicit(
-        &hdi_cluster_slot(run->cluster, node)->mean, memory_order_relaxed);
+    uint64_t mine = atomic_load_explicit(&hdi_run_slot(run, node)->mean,
+                                         memory_order_relaxed);
 
     for (uint32_t i = 1; i < run->output->map->nodes; i++) {
         uint32_t n = (node + i) % run->output->map->nodes;
-        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
+        struct hdi_node_slot *slot = hdi_run_slot(run, n);
         uint64_t time = slot && n != node ? hdi_node_time_left(slot) : 0;
         unsigned far = time ? distance(run->cluster, node, n) : UINT_MAX;
 
@@ -150,7 +150,7 @@ static hd_status ask(struct node_run *n, uint64_t *loot, struct hd_error *error)
     for (; n->asked < n->givers.count; n->asked++) {
         uint32_t victim = n->givers.node[n->asked];
 
-        if (hdi_cluster_slot(run->cluster, victim))
+        if (hdi_run_slot(run, victim))
             continue;
         run->traffic[n->node - hdi_cluster_first(run->cluster)].asks++;
         HDI_TRY(hdi_agent_steal(run->agent, n->node, victim, loot, error));
@@ -179,11 +179,10 @@ static hd_status steal(struct node_run *n, uint64_t *loot,
         }
         if (victim == HD_NO_NODE)
             return HD_OK;
-        uint64_t mine =
-            atomic_load_explicit(&hdi_cluster_slot(run->cluster, n->node)->mean,
-                                 memory_order_relaxed);
+        uint64_t mine = atomic_load_explicit(&hdi_run_slot(run, n->node)->mean,
+                                             memory_order_relaxed);
         *loot = hdi_node_steal(
-            hdi_cluster_slot(run->cluster, victim), victim,
+            hdi_run_slot(run, victim), victim,
             mine ? mine + hdi_run_moving_time(run, victim, false) : 0);
     }
     return HD_OK;
@@ -193,7 +192,7 @@ static hd_status steal(struct node_run *n, uint64_t *loot,
 
 static bool has_failed(const struct hdi_run *run, uint32_t node)
 {
-    return atomic_load_explicit(&hdi_cluster_slot(run->cluster, node)->failed,
+    return atomic_load_explicit(&hdi_run_slot(run, node)->failed,
                                 memory_order_relaxed) != 0;
 }
 
@@ -205,8 +204,7 @@ static struct hdi_ahead own_ahead(struct node_run *n, uint64_t task)
 {
     struct hdi_ahead ahead = {.owner = n->node};
     uint64_t last = (uint32_t)atomic_load_explicit(
-        &hdi_cluster_slot(n->run->cluster, n->node)->range,
-        memory_order_relaxed);
+        &hdi_run_slot(n->run, n->node)->range, memory_order_relaxed);
 
     pthread_mutex_lock(hdi_run_moving(n->run, n->node));
     ahead.first = n->ahead > task + 1 ? n->ahead : task + 1;
@@ -228,9 +226,8 @@ static struct hdi_ahead look_ahead(struct node_run *n, uint32_t owner,
         return none;
     if (owner == n->node)
         return own_ahead(n, task);
-    loot =
-        atomic_load_explicit(&hdi_cluster_slot(n->run->cluster, n->node)->loot,
-                             memory_order_relaxed);
+    loot = atomic_load_explicit(&hdi_run_slot(n->run, n->node)->loot,
+                                memory_order_relaxed);
     if (!loot || hdi_loot_owner(loot) != owner)
         return none;
     uint32_t count = hdi_loot_count(loot);
@@ -260,7 +257,7 @@ static hd_status do_task(struct node_run *n, uint32_t owner, uint64_t task,
 static bool step(struct node_run *n)
 {
     struct hdi_run *run = n->run;
-    struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n->node);
+    struct hdi_node_slot *slot = hdi_run_slot(run, n->node);
     struct hd_error error = {0};
     hd_status status = HD_OK;
 
@@ -415,7 +412,7 @@ static bool lives(void *data, uint32_t process)
 {
     struct hdi_run *run = data;
     const struct hdi_node_slot *slot =
-        hdi_cluster_slot(run->cluster, process * run->cluster->here);
+        hdi_run_slot(run, process * run->cluster->here);
 
     if (!slot)
         return !run->agent || hdi_agent_lives(run->agent, process);
@@ -453,7 +450,7 @@ static void await_results(struct hdi_run *run)
     uint64_t begin = hdi_now();
 
     for (uint32_t n = first; n < first + run->cluster->here; n++) {
-        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
+        struct hdi_node_slot *slot = hdi_run_slot(run, n);
         const struct hdi_queue *queue =
             n < run->output->map->nodes ? hdi_run_queue(run, n) : NULL;
         unsigned looks = 0;
@@ -486,7 +483,7 @@ static hd_status fill_slots(struct hdi_run *run, enum hdi_by crew,
     uint32_t first = hdi_cluster_first(run->cluster);
 
     for (uint32_t n = first; n < first + run->cluster->here; n++) {
-        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
+        struct hdi_node_slot *slot = hdi_run_slot(run, n);
         const struct hdi_queue *queue = NULL;
 
         if (n < run->output->map->nodes) {
@@ -526,7 +523,7 @@ static bool needs_agent(const struct hd_cluster *cluster)
     if (cluster->domains.devices && cluster->net->count > 1)
         return true;
     for (uint32_t p = 0; p < cluster->net->count; p++)
-        if (!hdi_cluster_slot(cluster, p * cluster->here))
+        if (!hdi_lane_slot(&cluster->lanes[0], p * cluster->here))
             return true;
     return false;
 }
@@ -562,21 +559,17 @@ static hd_status begin_run(struct hdi_run *run, enum hdi_by crew, bool threads,
 
     run->queue = calloc(run->output->map->nodes, sizeof(*run->queue));
     run->traffic = calloc(run->cluster->here, sizeof(*run->traffic));
-    run->moving = calloc(run->cluster->here, sizeof(*run->moving));
-    for (uint32_t n = 0; run->moving && n < run->cluster->here; n++)
-        pthread_mutex_init(&run->moving[n], NULL);
-    if (status == HD_OK && (!run->queue || !run->traffic || !run->moving))
+    if (status == HD_OK && (!run->queue || !run->traffic))
         status = hdi_fail(error, HD_ENOMEM, "no memory for a forall");
     if (status == HD_OK)
         status = fill_slots(run, crew, error);
     if (status == HD_OK && !run->on_device)
         status = bring_home(forall, error);
-    run->number = run->cluster->runs + 1;
+    run->number = run->lane->runs + 1;
     if (status == HD_OK && needs_agent(run->cluster))
         status = hdi_agent_start(run, threads, &run->agent, error);
-    HDI_TRY(
-        hdi_cluster_agree(run->cluster, "hd_forall()", digest, status, error));
-    run->cluster->runs++;
+    HDI_TRY(hdi_lane_agree(run->lane, "hd_forall()", digest, status, error));
+    run->lane->runs++;
     if (!run->on_device)
         hdi_mirrors_forget(run->output);
     return HD_OK;
@@ -598,9 +591,6 @@ static void free_run(struct hdi_run *run)
         sum.asks += run->traffic[n].asks;
     }
     hdi_cluster_count(run->cluster, &sum);
-    for (uint32_t n = 0; run->moving && n < run->cluster->here; n++)
-        pthread_mutex_destroy(&run->moving[n]);
-    free(run->moving);
     free(run->queue);
     free(run->traffic);
     pthread_mutex_destroy(&run->lock);
@@ -622,17 +612,19 @@ hd_status hd_forall(const struct hd_forall *forall, struct hd_error *error)
                          "reads",
                          i),
                 error);
-    return hdi_forall(forall, NULL, NULL, HDI_BY_ALL, error);
+    return hdi_forall(forall, &forall->output->cluster->lanes[0], NULL, NULL,
+                      HDI_BY_ALL, error);
 }
 
 // The version counts up before the first task, so that copies of the old values
 // are not used in the next run. At the end the agent goes only after all have
 // met: nobody asks any more.
-hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
-                     hdi_on_device on_device, enum hdi_by crew,
+hd_status hdi_forall(const struct hd_forall *forall, struct hdi_lane *lane,
+                     hdi_reach reach, hdi_on_device on_device, enum hdi_by crew,
                      struct hd_error *error)
 {
     struct hdi_run run = {.forall = forall,
+                          .lane = lane,
                           .reach = reach,
                           .on_device = on_device,
                           .cluster = forall->output->cluster,
@@ -653,10 +645,10 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
         return status;
     }
     run.fetch.data = run.agent;
-    run.cluster->idle = run.agent ? idle : NULL;
-    run.cluster->idle_data = run.agent;
-    run.cluster->lives = lives;
-    run.cluster->lives_data = &run;
+    lane->idle = run.agent ? idle : NULL;
+    lane->idle_data = run.agent;
+    lane->lives = lives;
+    lane->lives_data = &run;
     run.output->version++;
     run_nodes(&run, crew);
     await_results(&run);
@@ -664,10 +656,9 @@ hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
     // The agent answers until all processes are here.
     if (error)
         *error = mine;
-    status = hdi_cluster_agree(run.cluster, "hd_forall(): end", 0, run.status,
-                               error);
-    run.cluster->idle = NULL;
-    run.cluster->lives = NULL;
+    status = hdi_lane_agree(lane, "hd_forall(): end", 0, run.status, error);
+    lane->idle = NULL;
+    lane->lives = NULL;
     hdi_agent_stop(run.agent);
     free_run(&run);
     return status;

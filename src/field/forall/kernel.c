@@ -665,6 +665,7 @@ static hd_status check_launch(const struct kernel_run *k,
 }
 
 hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
+                            struct hdi_lane *lane,
                             const struct hd_forall *forall,
                             const struct hd_kernel *kernel,
                             const struct hd_range *range,
@@ -682,6 +683,8 @@ hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
     size_t spaces = (size_t)cluster->here * (forall->input_count + 1);
     hd_status status = check_kernel(&k, error);
 
+    if (!lane)
+        lane = &cluster->lanes[0];
     k.spaces = calloc(spaces, sizeof(*k.spaces));
     if (status == HD_OK && !k.spaces)
         status = hdi_fail(error, HD_ENOMEM, "no memory for a forall");
@@ -702,8 +705,8 @@ hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
         status = check_launch(&k, error);
     if (status == HD_OK)
         status = check_devices(&k, error);
-    status = hdi_cluster_agree(cluster, "hd_forall_kernel()", arg_count, status,
-                               error);
+    status =
+        hdi_lane_agree(lane, "hd_forall_kernel()", arg_count, status, error);
     k.checks =
         status == HD_OK && hd_kernel_info(kernel)->form == HD_FORM_CHECKED;
     inner.function = run_block;
@@ -711,10 +714,11 @@ hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
     // A worker does the tasks of all nodes in turn: it helps with a launch that
     // it waits for, while threads of the nodes would wait for workers.
     if (status == HD_OK)
-        status = hdi_forall(
-            &inner, reach, cluster->domains.devices ? run_on_device : NULL,
-            hd_pool_worker(launcher->pool) ? HDI_BY_CALLER : HDI_BY_THREAD,
-            error);
+        status = hdi_forall(&inner, lane, reach,
+                            cluster->domains.devices ? run_on_device : NULL,
+                            hd_pool_worker(launcher->pool) ? HDI_BY_CALLER
+                                                           : HDI_BY_THREAD,
+                            error);
     for (size_t i = 0; k.spaces && i < spaces; i++)
         if (k.spaces[i].memory)
             munmap(k.spaces[i].memory, k.spaces[i].size);

@@ -4,12 +4,14 @@
 
 #include "heddle/agile.h"
 
+struct hdi_lane;
 struct hdi_launcher;
 
-// As hd_forall_kernel(), over `range` (NULL: over all elements of the output).
-// A range of fewer axes than the output has leaves out the first of these: a
-// work-item owns all elements along them.
+// As hd_forall_kernel(), in a lane (NULL: the first), over `range` (NULL: over
+// all elements of the output). A range of fewer axes than the output has leaves
+// out the first of these: a work-item owns all elements along them.
 hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
+                            struct hdi_lane *lane,
                             const struct hd_forall *forall,
                             const struct hd_kernel *kernel,
                             const struct hd_range *range,

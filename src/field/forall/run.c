@@ -18,9 +18,9 @@ enum {
 
 // A device's tasks of another process cannot be taken by hand: its memory is
 // reached by its own process only.
-struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
-                                       uint32_t node)
+struct hdi_node_slot *hdi_lane_slot(const struct hdi_lane *lane, uint32_t node)
 {
+    const struct hd_cluster *cluster = lane->cluster;
     uint32_t process = hdi_cluster_process_of(cluster, node);
     bool apart = cluster->messages || hdi_cluster_is_device(cluster, node);
     struct hdi_node_slot *slots =
@@ -28,7 +28,8 @@ struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
             ? NULL
             : cluster->transport->reach(cluster->slots, process);
 
-    return slots ? &slots[node % cluster->here] : NULL;
+    return slots ? &slots[lane->number * cluster->here + node % cluster->here]
+                 : NULL;
 }
 
 // Built by the first who asks, under the lock; afterwards it is only read.
@@ -62,7 +63,7 @@ uint64_t hdi_run_moving_time(struct hdi_run *run, uint32_t owner, bool messages)
 void hdi_run_stop(struct hdi_run *run)
 {
     for (uint32_t n = 0; n < run->output->map->nodes; n++) {
-        struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, n);
+        struct hdi_node_slot *slot = hdi_run_slot(run, n);
 
         if (slot)
             atomic_store_explicit(&slot->failed, 1, memory_order_relaxed);
@@ -351,7 +352,7 @@ static hd_status close_output(struct hdi_run *run, const struct hd_task *task,
                               const struct hdi_window *owners,
                               struct hd_error *error)
 {
-    struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, task->owner);
+    struct hdi_node_slot *slot = hdi_run_slot(run, task->owner);
 
     if (task->node != task->owner && !slot) {
         pthread_mutex_lock(hdi_run_moving(run, task->node));
@@ -390,7 +391,7 @@ hd_status hdi_run_settle(struct hdi_run *run, uint32_t node,
 // at a time, and one value is lost: it is an estimate.
 static void time_task(struct hdi_run *run, uint32_t node, uint64_t time)
 {
-    struct hdi_node_slot *slot = hdi_cluster_slot(run->cluster, node);
+    struct hdi_node_slot *slot = hdi_run_slot(run, node);
     uint64_t mean = atomic_load_explicit(&slot->mean, memory_order_relaxed);
 
     mean = mean ? (7 * mean + time) / 8 : time;

@@ -31,6 +31,7 @@ typedef hd_status (*hdi_on_device)(struct hd_task *task,
 struct hdi_run {
     const struct hd_forall *forall;
     struct hd_cluster *cluster;
+    struct hdi_lane *lane; // in which it runs; its slots are the run's
     struct hd_field *output;
     struct hdi_queue *queue; // of each node, built when it is needed
     pthread_mutex_t lock;    // for `queue`, `status` and `error`
@@ -44,13 +45,9 @@ struct hdi_run {
     hd_status (*give)(void *data, uint32_t node, uint32_t owner,
                       const struct hd_grid *box, const void *result,
                       struct hd_error *error);
-    struct hdi_traffic *traffic; // of each node here
-    // Of each node here: held by who moves something to or from it, not while
-    // it computes; for its replicas, its traffic and the order of its messages.
-    // No thread holds two of them; `lock` may be taken inside of one.
-    pthread_mutex_t *moving;
-    struct hdi_agent *agent; // NULL: all nodes are reached
-    uint64_t number;         // equal on all processes, of no other run
+    struct hdi_traffic *traffic; // of each node here, under its `moving`
+    struct hdi_agent *agent;     // NULL: all nodes are reached
+    uint64_t number; // equal on all processes, of no other run in the lane
 };
 
 // On the stack of hdi_run_task(); what users get of it ends with the task.
@@ -70,21 +67,26 @@ enum hdi_by {
     HDI_BY_ALL     // the same, or all of a part's workers
 };
 
-// As hd_forall(), with a function for devices, or NULL.
-hd_status hdi_forall(const struct hd_forall *forall, hdi_reach reach,
-                     hdi_on_device on_device, enum hdi_by crew,
+// As hd_forall(), in a lane, with a function for devices, or NULL.
+hd_status hdi_forall(const struct hd_forall *forall, struct hdi_lane *lane,
+                     hdi_reach reach, hdi_on_device on_device, enum hdi_by crew,
                      struct hd_error *error);
 
 // The slot of a node whose tasks may be taken and done without a message, or
 // NULL.
 // NULL: others ask the node's agent.
-struct hdi_node_slot *hdi_cluster_slot(const struct hd_cluster *cluster,
-                                       uint32_t node);
+struct hdi_node_slot *hdi_lane_slot(const struct hdi_lane *lane, uint32_t node);
+
+static inline struct hdi_node_slot *hdi_run_slot(const struct hdi_run *run,
+                                                 uint32_t node)
+{
+    return hdi_lane_slot(run->lane, node);
+}
 
 static inline pthread_mutex_t *hdi_run_moving(const struct hdi_run *run,
                                               uint32_t node)
 {
-    return &run->moving[node - hdi_cluster_first(run->cluster)];
+    return &run->cluster->moving[node - hdi_cluster_first(run->cluster)];
 }
 
 // Tasks of an owner that a node does next.

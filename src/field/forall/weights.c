@@ -18,7 +18,8 @@ static hd_status gather_paces(struct hd_cluster *cluster, uint64_t *mine,
     uint32_t first = hdi_cluster_first(cluster);
 
     for (uint32_t n = 0; n < cluster->here; n++) {
-        struct hdi_node_slot *slot = hdi_cluster_slot(cluster, first + n);
+        struct hdi_node_slot *slot =
+            hdi_lane_slot(&cluster->lanes[0], first + n);
         uint64_t mean = atomic_load_explicit(&slot->mean, memory_order_relaxed);
         uint32_t width =
             atomic_load_explicit(&slot->width, memory_order_relaxed);

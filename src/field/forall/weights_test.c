@@ -18,13 +18,14 @@ static void weights_say_who_is_fast(void)
         CHECK(weights[n] == 100); // nobody knows better
     static const uint64_t mean[] = {1000, 2000, 0, 1000000};
     for (uint32_t n = 0; n < 4; n++) {
-        atomic_store(&hdi_cluster_slot(c, n)->mean, mean[n]);
-        atomic_store(&hdi_cluster_slot(c, n)->width, 1);
+        atomic_store(&hdi_lane_slot(&c->lanes[0], n)->mean, mean[n]);
+        atomic_store(&hdi_lane_slot(&c->lanes[0], n)->width, 1);
     }
     CHECK_OK(hd_cluster_weights(c, weights, &error), error);
     CHECK(weights[0] == 100 && weights[1] == 50);
     CHECK(weights[2] == 100 && weights[3] == 1);
-    atomic_store(&hdi_cluster_slot(c, 1)->width, 4); // four tasks at a time
+    atomic_store(&hdi_lane_slot(&c->lanes[0], 1)->width,
+                 4); // four tasks at a time
     CHECK_OK(hd_cluster_weights(c, weights, &error), error);
     CHECK(weights[0] == 50 && weights[1] == 100);
     hd_cluster_leave(c);

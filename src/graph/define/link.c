@@ -218,8 +218,8 @@ static bool takes_turn(const struct hd_graph *graph,
 //
 // They are collective: if two processes began them in two orders, each would
 // wait for the other. `last` is the pass over fields before this one. If that
-// only starts copies and neither writes what the other uses, the edge is a
-// turn, which waits for its beginning only.
+// only starts copies and kernels, and neither writes what the other uses, the
+// edge is a turn, which waits for its beginning only.
 static bool link_agile(struct hd_graph *graph, uint32_t index)
 {
     const struct hdi_pass *pass = &graph->passes.at[index];
@@ -236,6 +236,7 @@ static bool link_agile(struct hd_graph *graph, uint32_t index)
         add_edge(graph, last, index, turn ? HDI_EDGE_TURN : HDI_EDGE_ORDER);
     if (turn)
         graph->passes.at[last].turn = index;
+    graph->overlaps = graph->overlaps || turn;
     graph->last_agile = index;
     return good;
 }
@@ -327,6 +328,7 @@ static bool begin(struct hd_graph *graph)
     graph->readers.count = 0;
     graph->slots.count = 0;
     graph->last_sync = graph->last_agile = HDI_NONE;
+    graph->overlaps = false;
     for (uint32_t i = graph->done; i < graph->passes.count; i++) {
         graph->passes.at[i].stamp = 0;
         graph->passes.at[i].turn = HDI_NONE;

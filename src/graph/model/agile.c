@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "field/cluster/cluster.h"
 #include "field/forall/kernel.h"
+#include "field/forall/runner.h"
 #include "field/map/map.h"
 #include "graph/model/compact.h"
 #include "launch/memory/spread.h"
@@ -234,6 +235,14 @@ bool hdi_agile_is_over(const struct hd_graph *graph,
     return false;
 }
 
+hd_status hdi_agile_agree(struct hd_graph *graph, const struct hdi_pass *pass,
+                          hd_status status, struct hd_error *error)
+{
+    return hdi_cluster_agree(graph->cluster, "a pass over fields",
+                             (uint64_t)(pass - graph->passes.at), status,
+                             error);
+}
+
 // It lasts until hdi_agile_end() or the next run.
 hd_status hdi_agile_take(struct hd_graph *graph, uint32_t resource,
                          struct hd_error *error)
@@ -276,9 +285,9 @@ static unsigned input_of(struct hd_input *inputs, unsigned *count,
 
 // `busy` is the time by the clock: helpers on other nodes are not known here.
 // `update`: elements keep what is not written.
-hd_status hdi_agile_launch(struct hd_graph *graph, struct hdi_pass *pass,
-                           const struct hdi_command *command,
-                           struct hd_error *error)
+static hd_status launch(struct hd_graph *graph, struct hdi_pass *pass,
+                        const struct hdi_command *command,
+                        struct hdi_lane *lane, struct hd_error *error)
 {
     uint32_t count = command->arg_count;
     struct hd_input *inputs = calloc(count, sizeof(*inputs));
@@ -312,7 +321,7 @@ hd_status hdi_agile_launch(struct hd_graph *graph, struct hdi_pass *pass,
         }
     }
     hd_status status =
-        hdi_forall_kernel(graph->context.launcher, &forall,
+        hdi_forall_kernel(graph->context.launcher, lane, &forall,
                           graph->kernels.at[command->kernel].kernel,
                           &command->range, args, count, error);
     atomic_fetch_add_explicit(&pass->busy, hdi_now() - begin,
@@ -320,6 +329,13 @@ hd_status hdi_agile_launch(struct hd_graph *graph, struct hdi_pass *pass,
     free(inputs);
     free(args);
     return status;
+}
+
+hd_status hdi_agile_launch(struct hd_graph *graph, struct hdi_pass *pass,
+                           const struct hdi_command *command,
+                           struct hd_error *error)
+{
+    return launch(graph, pass, command, NULL, error);
 }
 
 // An element that is the same everywhere.
@@ -391,13 +407,26 @@ hd_status hdi_agile_transfer(struct hd_graph *graph,
 }
 
 // Only where the transport may be called by another thread meanwhile.
-bool hdi_agile_starts(const struct hd_graph *graph,
+static bool may_start(const struct hd_graph *graph,
                       const struct hdi_command *command)
 {
-    return command->is == HD_COPY && graph->resources.at[command->to].map &&
-           graph->resources.at[command->from].map &&
-           graph->cluster->transport->threads &&
-           graph->context.launcher->device->can.host_memory;
+    const struct hdi_resource *r = graph->resources.at;
+
+    if (!graph->context.launcher->device->can.host_memory)
+        return false;
+    return command->is == HD_DISPATCH
+               ? hdi_agile_is_over(graph, command) &&
+                     hdi_cluster_has_lanes(graph->cluster)
+               : command->is == HD_COPY && r[command->to].map &&
+                     r[command->from].map && graph->cluster->transport->threads;
+}
+
+// A kernel that nothing may overlap is faster on the worker that is there.
+bool hdi_agile_starts(const struct hd_graph *graph, const struct hdi_pass *pass,
+                      const struct hdi_command *command)
+{
+    return may_start(graph, command) &&
+           (command->is != HD_DISPATCH || pass->turn != HDI_NONE);
 }
 
 // Memory that is no field would be used after the turn was given.
@@ -411,22 +440,42 @@ bool hdi_agile_only_starts(const struct hd_graph *graph,
             graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
                 .map;
     for (uint32_t i = 0; only && i < pass->command_count; i++)
-        only = hdi_agile_starts(graph, &graph->commands.at[pass->commands + i]);
+        only = may_start(graph, &graph->commands.at[pass->commands + i]);
     return only && pass->command_count > 0;
 }
 
-hd_status hdi_agile_start(struct hd_graph *graph, const struct hdi_pass *pass,
-                          const struct hdi_command *command, hd_event *event,
+// By the runner. The task stays at the command until its event has ended.
+static hd_status compute(void *data, struct hdi_lane *lane,
+                         struct hd_error *error)
+{
+    const struct hdi_task *task = data;
+    struct hd_graph *graph = task->graph;
+    struct hdi_pass *pass = &graph->passes.at[task->pass];
+
+    return launch(graph, pass,
+                  &graph->commands.at[pass->commands + task->ended], lane,
+                  error);
+}
+
+hd_status hdi_agile_start(struct hdi_task *task,
+                          const struct hdi_command *command,
                           struct hd_error *error)
 {
+    struct hd_graph *graph = task->graph;
+    struct hd_pool *pool = graph->context.launcher->pool;
+
+    if (command->is == HD_DISPATCH)
+        return hdi_forall_start(graph->cluster, pool, compute, task,
+                                &task->event, error);
+
+    const struct hdi_pass *pass = &graph->passes.at[task->pass];
     struct hd_view view =
         hd_view_field(graph->resources.at[command->from].field);
     const struct hd_start start = {.priority = (enum hd_priority)pass->priority,
                                    .group = &graph->group};
-
-    return hd_field_assign_start(graph->context.launcher->pool, &start,
+    return hd_field_assign_start(pool, &start,
                                  graph->resources.at[command->to].field, &view,
-                                 event, error);
+                                 &task->event, error);
 }
 
 // In the same order on all processes, as destroying is collective. Nothing goes

@@ -14,6 +14,11 @@ hd_status hdi_agile_check(struct hd_graph *graph,
 bool hdi_agile_is_over(const struct hd_graph *graph,
                        const struct hdi_command *command);
 
+// Say how it stands with the run before a pass over fields begins. HD_OK when
+// it stands well on all processes.
+hd_status hdi_agile_agree(struct hd_graph *graph, const struct hdi_pass *pass,
+                          hd_status status, struct hd_error *error);
+
 // The field that a resource is, of zeros unless passes of this run have written
 // it. Collective, as everything below.
 hd_status hdi_agile_take(struct hd_graph *graph, uint32_t resource,
@@ -28,16 +33,18 @@ hd_status hdi_agile_transfer(struct hd_graph *graph,
                              const struct hdi_command *command,
                              struct hd_error *error);
 
-// Whether a command is one that hdi_agile_start() starts: a copy between
-// fields; and start it, by the pool of the graph.
-bool hdi_agile_starts(const struct hd_graph *graph,
+// Whether a command of a pass is one that hdi_agile_start() starts: a copy
+// between fields, or a kernel over fields that another pass may overlap.
+bool hdi_agile_starts(const struct hd_graph *graph, const struct hdi_pass *pass,
                       const struct hdi_command *command);
-hd_status hdi_agile_start(struct hd_graph *graph, const struct hdi_pass *pass,
-                          const struct hdi_command *command, hd_event *event,
+
+// Start it, the command that `task` has come to; task->event ends with it.
+hd_status hdi_agile_start(struct hdi_task *task,
+                          const struct hdi_command *command,
                           struct hd_error *error);
 
-// Whether all that a pass does is start such copies: then the next pass over
-// fields may begin before they have ended.
+// Whether all that a pass does is start such copies and kernels: then the next
+// pass over fields may begin before they have ended.
 bool hdi_agile_only_starts(const struct hd_graph *graph,
                            const struct hdi_pass *pass);
 

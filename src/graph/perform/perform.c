@@ -352,9 +352,11 @@ static hd_status run_dispatch(struct hd_graph *graph, struct hdi_task *task,
         status =
             hdi_pass_fill_args(graph, l.pass, command, NULL, &filled, error);
     bool agile = l.pass->agile && hdi_agile_is_over(graph, command);
-    *later = !agile && !runs_here(graph);
+    *later =
+        agile ? hdi_agile_starts(graph, l.pass, command) : !runs_here(graph);
     if (status == HD_OK && agile)
-        status = hdi_agile_launch(graph, l.pass, command, error);
+        status = *later ? hdi_agile_start(task, command, error)
+                        : hdi_agile_launch(graph, l.pass, command, error);
     else if (status == HD_OK)
         status = *later ? start_launch(graph, &l, &task->event, error)
                         : launch_here(graph, &l, error);
@@ -369,8 +371,8 @@ static hd_status run_transfer(struct hd_graph *graph, struct hdi_task *task,
 {
     const struct hdi_pass *pass = &graph->passes.at[task->pass];
 
-    *later = pass->agile && hdi_agile_starts(graph, command);
-    return *later ? hdi_agile_start(graph, pass, command, &task->event, error)
+    *later = pass->agile && hdi_agile_starts(graph, pass, command);
+    return *later ? hdi_agile_start(task, command, error)
                   : hdi_transfer(graph, pass, command, error);
 }
 

@@ -198,6 +198,33 @@ static bool go_on(struct hd_graph *graph, struct hd_worker *worker,
     return true;
 }
 
+// Whether a pass begins, or the run has been stopped.
+//
+// Of passes over fields that overlap, one may fail here before the next begins,
+// and on another process after that: so all agree on whether it does, and none
+// waits for one that never comes.
+static bool begins(struct hd_graph *graph, const struct hdi_pass *pass)
+{
+    bool stopped = hdi_graph_is_stopped(graph);
+    struct hd_error error = {.status = HD_OK};
+
+    if (!pass->agile || !graph->overlaps)
+        return !stopped;
+    if (stopped) {
+        hdi_fail(&error, HD_ECANCELED, "the run was stopped");
+        pthread_mutex_lock(&graph->lock);
+        if (graph->failed != HD_OK) {
+            error = graph->failure;
+            error.status = graph->failed;
+        }
+        pthread_mutex_unlock(&graph->lock);
+    }
+    hd_status status = hdi_agile_agree(graph, pass, error.status, &error);
+    if (status != HD_OK && !stopped)
+        hdi_graph_fail_run(graph, pass->name, pass->where, status, &error);
+    return status == HD_OK;
+}
+
 // The pass of a task, or a part of it. True when it has ended, or does not run;
 // false: later.
 //
@@ -212,7 +239,7 @@ static bool run_pass(struct hd_graph *graph, struct hd_worker *worker,
 
     if (pass->dropped)
         return true;
-    if (hdi_graph_is_stopped(graph)) {
+    if (!begins(graph, pass)) {
         if (split)
             end_part(graph, pass, split, false);
         else

@@ -1,6 +1,6 @@
-// Passes over fields: a copy between fields is under way while the next pass
-// that does not need it runs; what needs it waits. Started by mpirun it is the
-// same.
+// Passes over fields: a copy between fields, or a kernel over one, is under way
+// while the next pass that does not need it runs; what needs it waits. Started
+// by mpirun it is the same.
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +20,29 @@ static struct hd_cluster *cluster;
 static struct hd_map *maps[2];
 static const struct hd_shape shape = {"int", 2, {SIDE, SIDE, 1}};
 static uint64_t state = 1;
+
+// `slow` takes some milliseconds for a work-item, `stray` writes what is none
+// of its task's.
+static const char source[] =
+    "kernel void more(global int *to, global const int *from)\n"
+    "{\n"
+    "    int i = get_global_id(1) * get_global_size(0) + get_global_id(0);\n"
+    "    to[i] = from[i] + 1;\n"
+    "}\n"
+    "kernel void slow(global int *to, global const int *from)\n"
+    "{\n"
+    "    int i = get_global_id(1) * get_global_size(0) + get_global_id(0);\n"
+    "    uint x = from[i];\n"
+    "    for (int k = 0; k < 1000000; k++) x = x * 1664525u + 1013904223u;\n"
+    "    to[i] = from[i] + (x == 1u ? 2 : 1);\n"
+    "}\n"
+    "kernel void stray(global int *to, global const int *from)\n"
+    "{\n"
+    "    int i = get_global_id(1) * get_global_size(0) + get_global_id(0);\n"
+    "    to[i] = from[i];\n"
+    "    if (i == 5) to[300] = 0;\n"
+    "}\n";
+static struct hd_program *program;
 
 static unsigned below(unsigned bound)
 {
@@ -156,6 +179,106 @@ static void a_pass_overlaps_a_copy_that_it_does_not_need(bool needs)
     hd_graph_destroy(graph);
 }
 
+static unsigned add_kernel(struct hd_graph *graph, const char *kernel,
+                           hd_resource to, hd_resource from,
+                           enum hd_priority priority)
+{
+    struct hd_pass_arg args[] = {{.is = HD_PASS_RESOURCE, .resource = to},
+                                 {.is = HD_PASS_RESOURCE, .resource = from}};
+    struct hd_command dispatch = {
+        .is = HD_DISPATCH,
+        .kernel = {.kernel = hd_program_find(program, kernel)},
+        .range = {.dims = 2, .global = {SIDE, SIDE}},
+        .args = args,
+        .arg_count = 2};
+
+    return add(graph, &(struct hd_pass_params){.name = kernel,
+                                               .reads = &from,
+                                               .read_count = 1,
+                                               .overwrites = &to,
+                                               .overwrite_count = 1,
+                                               .commands = &dispatch,
+                                               .command_count = 1,
+                                               .priority = priority,
+                                               .keep = true});
+}
+
+// Of two kernels over fields the second one begins before the first one ends,
+// unless it needs what that writes, or writes what that needs. Both may read
+// the same field.
+static void kernels_overlap(void)
+{
+    enum {
+        SAME_INPUT,
+        OTHER_INPUT,
+        NEEDS,
+        OVERWRITES,
+        CASES
+    };
+
+    for (unsigned i = 0; i < CASES; i++) {
+        struct hd_graph *graph = create();
+        hd_resource a = add_field(graph, "a", 0), b = add_field(graph, "b", 1);
+        hd_resource c = add_field(graph, "c", 0), d = add_field(graph, "d", 1);
+        hd_resource from = i == NEEDS ? b : i == OTHER_INPUT ? c : a;
+        struct hd_pass_info slow, next;
+
+        add_fill(graph, a, 3);
+        add_fill(graph, c, 5);
+        unsigned first = add_kernel(graph, "slow", b, a, HD_PRIORITY_LOW);
+        unsigned second =
+            add_kernel(graph, "more", i == OVERWRITES ? a : d,
+                       i == OVERWRITES ? c : from, HD_PRIORITY_HIGH);
+        add_output(graph, "first", b);
+        add_output(graph, "second", i == OVERWRITES ? a : d);
+        for (int k = 0; k < 2; k++) {
+            run(graph);
+            output_is(graph, 0, 4);
+            output_is(graph, 1, i == NEEDS ? 5 : i == SAME_INPUT ? 4 : 6);
+            CHECK(hd_graph_pass_info(graph, first, &slow));
+            CHECK(hd_graph_pass_info(graph, second, &next));
+            CHECK(i < NEEDS ? next.begin < slow.end : next.begin >= slow.end);
+        }
+        hd_graph_destroy(graph);
+    }
+}
+
+// One fails while others are under way, here or there before they have begun:
+// the run fails everywhere, soon, and the next one goes well.
+static void a_kernel_that_fails_stops_all(void)
+{
+    static const struct hd_program_params checked = {
+        .source = source, .path = "fields.cl", .options = "-heddle-check"};
+    struct hd_program *plain = program;
+    hd_resource f[FIELDS];
+    char name[8];
+
+    for (unsigned after = 0; after < 3; after++) {
+        struct hd_graph *graph = create();
+
+        for (unsigned i = 0; i < FIELDS; i++) {
+            snprintf(name, sizeof(name), "f%u", i);
+            f[i] = add_field(graph, name, i % 2);
+        }
+        add_fill(graph, f[0], 7);
+        for (unsigned i = 1; i < FIELDS; i++)
+            if (i == 1 + after) {
+                CHECK_OK(hd_program_create(runtime, &checked, &program, &error),
+                         error);
+                add_kernel(graph, "stray", f[i], f[0], HD_PRIORITY_NORMAL);
+            } else {
+                add_kernel(graph, "more", f[i], f[0],
+                           (enum hd_priority)below(3));
+            }
+        add_output(graph, "last", f[FIELDS - 1]);
+        CHECK_FAILS(hd_graph_run(graph, NULL, &error), HD_ECHECK, error,
+                    "pass 'stray'");
+        hd_graph_destroy(graph);
+        hd_program_destroy(program);
+        program = plain;
+    }
+}
+
 // All elements of a field are equal, so that one number says what is right.
 // `joins`: passes join an open run one after the other.
 static void random_passes_are_in_order(bool joins)
@@ -185,6 +308,10 @@ static void random_passes_are_in_order(bool joins)
         if (to == from) {
             value[to] = (int)i + 100;
             add_fill(graph, field[to], value[to]);
+        } else if (program && below(3)) {
+            value[to] = value[from] + 1;
+            add_kernel(graph, "more", field[to], field[from],
+                       (enum hd_priority)below(3));
         } else {
             value[to] = value[from];
             add_copy(graph, field[to], field[from], (enum hd_priority)below(3));
@@ -220,6 +347,8 @@ static struct hd_map *parse(const char *words)
 
 int main(void)
 {
+    static const struct hd_program_params kernels = {.source = source,
+                                                     .path = "fields.cl"};
     struct hd_cluster_params two = {.nodes = 2};
 
     CHECK_OK(hd_cluster_join(&two, &cluster, &error), error);
@@ -231,11 +360,22 @@ int main(void)
         struct hd_runtime_params params = {.workers = workers, .device = "cpu"};
 
         CHECK_OK(hd_runtime_create(&params, &runtime, &error), error);
+        hd_status status =
+            hd_program_create(runtime, &kernels, &program, &error);
+        if (status == HD_ENOTSUP) // built without a compiler
+            program = NULL;
+        else
+            CHECK_OK(status, error);
+        if (program) {
+            kernels_overlap();
+            a_kernel_that_fails_stops_all();
+        }
         if (workers == 1 && hd_cluster_processes(cluster) == 1)
             a_pass_overlaps_a_copy_that_it_does_not_need(false);
         a_pass_overlaps_a_copy_that_it_does_not_need(true);
         for (int i = 0; i < rounds; i++)
             random_passes_are_in_order(i % 2);
+        hd_program_destroy(program);
         hd_runtime_destroy(runtime);
     }
     hd_map_destroy(maps[0]);

@@ -421,8 +421,7 @@ struct hd_launch_params {
     // else is under way there, and what would have to be copied; or in parts on
     // all of them, where these can be told apart by what they read and write. A
     // kernel that never ran prefers a GPU. A program whose kernels may write
-    // variables of its own stays on one device, and a launch that writes images
-    // is not divided. 0: any.
+    // variables of its own stays on one device. 0: any.
     uint64_t devices;
 
     // Where it runs, of a runtime with units: HD_ENODEV when none of the units

@@ -19,7 +19,7 @@
 #define HDI_COMPILER_SYMBOL "hdi_compiler_table"
 
 enum {
-    HDI_COMPILER_VERSION = 9 // of this border
+    HDI_COMPILER_VERSION = 10 // of this border
 };
 
 enum hdi_part_kind {

@@ -18,6 +18,7 @@
 #include "trace/trace.h"
 
 struct hdi_cache;
+struct hdi_image;
 
 // Where programs come from. `cache` may be NULL: compile every time.
 struct hdi_program_context {
@@ -114,6 +115,18 @@ bool hdi_kernel_may_write(const struct hd_kernel_arg *arg);
 double hdi_kernel_steps(const struct hd_kernel *kernel,
                         const struct hd_range *range,
                         const struct hd_arg *args);
+
+// As hd_kernel_footprint(), which tells of images that they are touched
+// anywhere. With the description of each argument that is an image (NULL: of
+// others, and of one that is not known) texels are told as well, in bytes from
+// the first one.
+hd_status hdi_kernel_footprint(const struct hd_kernel *kernel,
+                               const struct hd_range *range,
+                               const struct hd_arg *args, unsigned arg_count,
+                               const struct hd_piece *piece,
+                               const struct hdi_image *const *images,
+                               struct hd_footprint *footprints,
+                               struct hd_error *error);
 
 // How much its variables in global memory take [bytes].
 uint64_t hdi_program_variables(const struct hd_program *program);

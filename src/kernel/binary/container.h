@@ -19,7 +19,7 @@
 // Changes with every change of the format; a binary of another version is
 // refused, and an entry of the cache compiled again. No version reads another:
 // a compilation is cheaper than code that reads old formats.
-#define HDI_CONTAINER_VERSION 10
+#define HDI_CONTAINER_VERSION 11
 
 // Larger files are not read at all.
 enum {

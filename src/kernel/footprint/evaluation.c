@@ -166,33 +166,52 @@ int64_t hdi_divide_down(int64_t a, int64_t b)
 
 // Nodes -----------------------------------------------------------------------
 
-// Values are read with their sign, of the size that was given; a float is a
-// number like any other, which nothing sensible is computed from. Others than
-// values (pointers, samplers) are not known.
-static struct hdi_form of_arg(const struct hdi_evaluation *e, uint32_t index)
+// With its sign.
+static struct hdi_form of_memory(const void *memory, uint64_t size)
 {
-    const struct hd_arg *arg = &e->args[index];
     int64_t number = 0;
 
-    switch (arg->is == HD_IS_VALUE && arg->value ? arg->size : 0) {
+    switch (size) {
     case 1:
-        return of_number(*(const int8_t *)arg->value);
+        return of_number(*(const int8_t *)memory);
     case 2: {
         int16_t half;
-        memcpy(&half, arg->value, sizeof(half));
+        memcpy(&half, memory, sizeof(half));
         return of_number(half);
     }
     case 4: {
         int32_t word;
-        memcpy(&word, arg->value, sizeof(word));
+        memcpy(&word, memory, sizeof(word));
         return of_number(word);
     }
     case 8:
-        memcpy(&number, arg->value, sizeof(number));
+        memcpy(&number, memory, sizeof(number));
         return is_small(number) ? of_number(number) : unknown;
     default:
         return unknown;
     }
+}
+
+// Values are of the size that was given; a float is a number like any other,
+// which nothing sensible is computed from. Pointers are not known.
+static struct hdi_form of_arg(const struct hdi_evaluation *e, uint32_t index)
+{
+    const struct hd_arg *arg = &e->args[index];
+
+    if (arg->is == HD_IS_SAMPLER)
+        return of_number(arg->sampler);
+    return arg->is == HD_IS_VALUE && arg->value
+               ? of_memory(arg->value, arg->size)
+               : unknown;
+}
+
+static struct hdi_form of_image(const struct hdi_evaluation *e,
+                                const struct hdi_footprint_node *n)
+{
+    const struct hdi_image *image = e->images ? e->images[n->a] : NULL;
+
+    return image ? of_memory((const char *)image + n->number, n->bits / 8)
+                 : unknown;
 }
 
 // With work-groups of a known size an id is group * size + local (`split`),
@@ -502,6 +521,8 @@ static struct hdi_form evaluate(struct hdi_evaluation *e, uint32_t node)
         return is_small(n->number) ? of_number(n->number) : unknown;
     case HDI_FOOTPRINT_ARG:
         return of_arg(e, n->a);
+    case HDI_FOOTPRINT_IMAGE:
+        return of_image(e, n);
     case HDI_FOOTPRINT_DIMS:
         return of_number(e->range->dims);
     case HDI_FOOTPRINT_ANY:
@@ -735,6 +756,7 @@ static void apply(struct hdi_evaluation *e,
         narrow(e, &d, 0);
         break;
     case HDI_FOOTPRINT_NE:
+        e->empty |= is_number(&d) && d.c + d.lo == 0;
         for (unsigned i = 0; i < VARIABLES; i++) {
             struct hdi_form rest = d;
             rest.k[i] = 0;

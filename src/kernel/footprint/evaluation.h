@@ -63,6 +63,8 @@ struct hdi_evaluation {
     const struct hd_kernel *kernel;
     const struct hd_range *range;
     const struct hd_arg *args;
+    const struct hdi_image *const
+        *images;       // as hdi_kernel_footprint(); optional
     uint64_t local[3]; // 0: not known
     bool split[3];     // global ids are sums of group and local ones
     bool ragged;       // the last group of some axis is smaller

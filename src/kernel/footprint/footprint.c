@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "kernel/image.h"
+
 void hdi_footprint_clear(struct hdi_footprint *p)
 {
     free(p->nodes);
@@ -51,6 +53,11 @@ static bool is_valid_node(const struct hdi_footprint *p, uint32_t n,
         return false;
     if (node->op == HDI_FOOTPRINT_ARG)
         return node->a < arg_count;
+    if (node->op == HDI_FOOTPRINT_IMAGE)
+        return node->a < arg_count && node->bits % 8 == 0 &&
+               node->number >= 0 &&
+               (uint64_t)node->number <=
+                   sizeof(struct hdi_image) - node->bits / 8;
     if (node->op >= HDI_FOOTPRINT_GLOBAL_ID && node->op <= HDI_FOOTPRINT_OFFSET)
         return node->a < 3;
     if (node->op == HDI_FOOTPRINT_TURN)

@@ -32,6 +32,8 @@
 enum hdi_footprint_op {
     HDI_FOOTPRINT_NUMBER,    // `number`
     HDI_FOOTPRINT_ARG,       // argument `a`, with its sign
+    HDI_FOOTPRINT_IMAGE,     // of the description of image `a`, the number that
+                             // begins at byte `number` (kernel/image.h)
     HDI_FOOTPRINT_GLOBAL_ID, // along `a`, as all down to OFFSET
     HDI_FOOTPRINT_LOCAL_ID,
     HDI_FOOTPRINT_GROUP_ID,
@@ -109,11 +111,13 @@ struct hdi_footprint_scope {
 
 #define HDI_FOOTPRINT_ALL UINT32_MAX
 
-// What one load or store does, through which argument.
+// What one load or store does, through which argument. Of an image: of its
+// texels.
 struct hdi_footprint_access {
     uint32_t arg, scope;
-    uint32_t at; // node: bytes from where the argument points to; ALL: anywhere
-    uint32_t size;   // [bytes]
+    uint32_t at;   // node: bytes from where the argument points to, or from the
+                   // first texel; ALL: anywhere
+    uint32_t size; // [bytes]
     uint32_t writes; // 0: it reads, 1: it writes, 2: both
 };
 

@@ -2,11 +2,15 @@
 // never less than it is.
 #include <stdio.h>
 
+#include "heddle/image.h"
+#include "kernel/image.h"
 #include "tests/kernel/try.h"
 
 enum {
     N = 1024,
     SIDE = 256,
+    WIDE = 40, // of images
+    HIGH = 24,
     ARGS = 16
 };
 
@@ -312,7 +316,8 @@ static void what_is_not_understood_is_never_too_small(void)
     CHECK(w.kind == HD_TOUCHES_ALL);
     w = written(program, "picks", 0, &ten, 0);
     CHECK(are_rows(&w, 0, 64, 0, 1) && !w.exact);
-    // Of images nothing is told, but what is done to buffers beside them.
+    // Without a description nothing is told of images, but what is done to
+    // buffers beside them.
     w = written(program, "draws", 0, &ten, 0);
     CHECK(w.kind == HD_TOUCHES_ALL);
     w = written(program, "draws", 0, &ten, 1);
@@ -348,6 +353,151 @@ static void what_is_not_understood_is_never_too_small(void)
     CHECK(are_rows(&w, 0, 96, 0, 1));
     w = written(program, "halves", 20, &ten, 0);
     CHECK(w.kind == HD_TOUCHES_ALL || are_rows(&w, 0, 16, 0, 1));
+    hd_program_destroy(program);
+    try_close(&t);
+}
+
+static const char pictures[] =
+    "constant sampler_t edge = CLK_ADDRESS_CLAMP_TO_EDGE | "
+    "CLK_FILTER_NEAREST;\n"
+    "kernel void copies(write_only image2d_t to, read_only image2d_t from) {\n"
+    "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    write_imageui(to, at, read_imageui(from, at)); }\n"
+    "kernel void blurs(write_only image2d_t to, read_only image2d_t from) {\n"
+    "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    float4 sum = 0;\n"
+    "    for (int y = -1; y <= 1; y++)\n"
+    "        for (int x = -1; x <= 1; x++)\n"
+    "            sum += read_imagef(from, edge, at + (int2)(x, y));\n"
+    "    write_imagef(to, at, sum / 9); }\n"
+    "kernel void asks(write_only image2d_t to, read_only image2d_t from,\n"
+    "                 sampler_t s) {\n"
+    "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    write_imagef(to, at, read_imagef(from, s, at + 1)); }\n"
+    "kernel void floats(write_only image2d_t to, read_only image2d_t from) {\n"
+    "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    write_imagef(to, at, read_imagef(from, edge, convert_float2(at))); "
+    "}\n"
+    "kernel void shifts(read_write image2d_t x, int by) {\n"
+    "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    write_imagef(x, at + (int2)(0, by), read_imagef(x, at)); }\n";
+
+// What a box of rows of a kernel with images touches, [0] read and [1] written,
+// each argument's as all of the image's description says.
+static void tell(const struct hd_program *program, const char *name,
+                 const struct hdi_image *image, int by, uint64_t first,
+                 uint64_t count, struct hd_footprint *found)
+{
+    const struct hd_kernel *kernel = hd_program_find(program, name);
+    const struct hd_range range = {
+        .dims = 2, .global = {WIDE, HIGH}, .local = {8, 2}};
+    const struct hd_piece piece = {.first = {0, first, 0},
+                                   .count = {WIDE / 8, count, 1}};
+    const struct hdi_image *images[ARGS] = {NULL};
+    struct hd_arg args[ARGS] = {{0}};
+    struct hd_error error;
+    unsigned arg_count = hd_kernel_info(kernel)->arg_count;
+
+    for (unsigned i = 0; i < arg_count; i++) {
+        bool is_image = hd_kernel_arg(kernel, i)->kind == HD_ARG_IMAGE;
+        images[i] = is_image ? image : NULL;
+        args[i] = is_image ? (struct hd_arg){.is = HD_IS_IMAGE}
+                           : (struct hd_arg)HD_VALUE(by);
+        if (hd_kernel_arg(kernel, i)->kind == HD_ARG_SAMPLER)
+            args[i] = (struct hd_arg)HD_SAMPLER(HD_ADDRESS_CLAMP_TO_EDGE |
+                                                HD_FILTER_NEAREST);
+    }
+    CHECK_OK(hdi_kernel_footprint(kernel, &range, args, arg_count, &piece,
+                                  images, found, &error),
+             error);
+}
+
+static int64_t end_of(const struct hd_touched *t)
+{
+    return t->begin + (int64_t)(t->bytes + (t->count[0] - 1) * t->stride[0] +
+                                (t->count[1] - 1) * t->stride[1]);
+}
+
+// From the first texel of these rows to their last one.
+static bool within(const struct hd_touched *t, const struct hdi_image *image,
+                   uint64_t first, uint64_t count)
+{
+    return t->kind == HD_TOUCHES_ROWS &&
+           t->begin == (int64_t)(first * image->row) &&
+           end_of(t) == (int64_t)((first + count - 1) * image->row +
+                                  WIDE * (uint64_t)image->texel_size);
+}
+
+// Of images of every layout, with and without gaps between their rows.
+static void texels_are_told_in_rows(void)
+{
+    static const struct hdi_image images[] = {
+        {.layout = HDI_LAYOUT_8888,
+         .texel_size = 4,
+         .component_size = 1,
+         .components = 4},
+        {.layout = HDI_LAYOUT_8,
+         .texel_size = 1,
+         .component_size = 1,
+         .components = 1},
+        {.layout = HDI_LAYOUT_32,
+         .texel_size = 4,
+         .component_size = 4,
+         .components = 1,
+         .number = HDI_NUMBER_FLOAT},
+        {.layout = HDI_LAYOUT_4_X_32,
+         .texel_size = 16,
+         .component_size = 4,
+         .components = 4,
+         .number = HDI_NUMBER_FLOAT},
+        {.layout = HDI_LAYOUT_ANY,
+         .texel_size = 4,
+         .component_size = 2,
+         .components = 2,
+         .number = HDI_NUMBER_HALF,
+         .place = {0, 1, HDI_CHANNEL_ZERO, HDI_CHANNEL_ONE},
+         .source = {0, 1}}};
+    struct try t = try_open();
+    struct hd_program *program = try_build(&t, pictures, "-cl-std=CL3.0");
+    struct hd_footprint f[ARGS];
+
+    for (size_t i = 0; i < 2 * sizeof(images) / sizeof(images[0]); i++) {
+        struct hdi_image image = images[i / 2];
+        image.width = WIDE;
+        image.height = HIGH;
+        image.depth = image.layers = 1;
+        image.row = (uint64_t)image.texel_size * (WIDE + i % 2 * 3);
+        image.slice = image.row * HIGH;
+
+        tell(program, "copies", &image, 0, 2, 3, f);
+        CHECK(within(&f[0].write, &image, 4, 6));
+        CHECK(f[0].write.exact);
+        CHECK(f[0].read.kind == HD_TOUCHES_NOTHING);
+        CHECK(within(&f[1].read, &image, 4, 6));
+        CHECK(f[1].write.kind == HD_TOUCHES_NOTHING);
+        tell(program, "blurs", &image, 0, 2, 3, f);
+        CHECK(within(&f[0].write, &image, 4, 6));
+        CHECK(within(&f[1].read, &image, 3, 8));
+        tell(program, "blurs", &image, 0, 0, 1, f);
+        CHECK(within(&f[1].read, &image, 0, 3));
+        // Rows 1 to 4, and no more than a texel beyond them.
+        tell(program, "asks", &image, 0, 0, 2, f);
+        CHECK(f[1].read.kind == HD_TOUCHES_ROWS);
+        CHECK(f[1].read.begin >= (int64_t)image.row);
+        CHECK(end_of(&f[1].read) <=
+              (int64_t)(5 * image.row + (uint64_t)image.texel_size));
+        // What is not understood is all.
+        tell(program, "floats", &image, 0, 2, 3, f);
+        CHECK(within(&f[0].write, &image, 4, 6));
+        CHECK(f[1].read.kind == HD_TOUCHES_ALL ||
+              within(&f[1].read, &image, 0, HIGH));
+        // What is outside is not written.
+        tell(program, "shifts", &image, HIGH - 2, 0, 3, f);
+        CHECK(within(&f[0].read, &image, 0, 6));
+        CHECK(within(&f[0].write, &image, HIGH - 2, 2));
+        tell(program, "shifts", &image, HIGH, 0, 3, f);
+        CHECK(f[0].write.kind == HD_TOUCHES_NOTHING);
+    }
     hd_program_destroy(program);
     try_close(&t);
 }
@@ -427,6 +577,7 @@ int main(void)
     boxes_have_their_rows();
     work_is_counted_by_turns();
     what_is_not_understood_is_never_too_small();
+    texels_are_told_in_rows();
     binaries_and_checked_kernels_have_them();
     bad_questions_are_refused();
     return 0;

@@ -132,7 +132,7 @@ static void collect(struct hdi_evaluation *e, uint32_t scope,
 }
 
 // What holds without knowing anything: memory may be read, and written if its
-// type allows that; images always stay so.
+// type allows that.
 static void tell_all(const struct hd_kernel *kernel,
                      struct hd_footprint *footprints)
 {
@@ -164,12 +164,14 @@ static hd_status tell(struct hdi_evaluation *e, const struct hd_piece *piece,
             collect(e, s, boxes);
         for (unsigned i = 0; i < count; i++) {
             const struct hd_kernel_arg *arg = &e->kernel->args[i].shown;
-            if (arg->kind != HD_ARG_GLOBAL && arg->kind != HD_ARG_CONSTANT)
+            bool image = arg->kind == HD_ARG_IMAGE && e->images && e->images[i];
+            uint64_t offset = image ? 0 : e->args[i].offset;
+            if (arg->kind != HD_ARG_GLOBAL && arg->kind != HD_ARG_CONSTANT &&
+                !image)
                 continue;
-            footprints[i].read =
-                hdi_boxes_touched(&boxes[i][0], e->args[i].offset);
-            footprints[i].write =
-                hdi_boxes_touched(&boxes[i][1], e->args[i].offset);
+            footprints[i].read = hdi_boxes_touched(&boxes[i][0], offset);
+            if (!image || hdi_kernel_may_write(arg))
+                footprints[i].write = hdi_boxes_touched(&boxes[i][1], offset);
         }
     }
     end(e);
@@ -233,12 +235,13 @@ static void take_range(struct hdi_evaluation *e, struct hd_range *range)
 
 // An empty range or box touches nothing, exactly. A kernel of which nothing is
 // known gets the widest answer.
-hd_status hd_kernel_footprint(const struct hd_kernel *kernel,
-                              const struct hd_range *range,
-                              const struct hd_arg *args, unsigned arg_count,
-                              const struct hd_piece *piece,
-                              struct hd_footprint *footprints,
-                              struct hd_error *error)
+hd_status hdi_kernel_footprint(const struct hd_kernel *kernel,
+                               const struct hd_range *range,
+                               const struct hd_arg *args, unsigned arg_count,
+                               const struct hd_piece *piece,
+                               const struct hdi_image *const *images,
+                               struct hd_footprint *footprints,
+                               struct hd_error *error)
 {
     struct hd_range all = *range;
     struct hd_piece box;
@@ -250,7 +253,8 @@ hd_status hd_kernel_footprint(const struct hd_kernel *kernel,
     struct hdi_evaluation e = {.footprint = kernel->footprint,
                                .kernel = kernel,
                                .range = &all,
-                               .args = args};
+                               .args = args,
+                               .images = images};
     take_range(&e, &all);
     for (unsigned d = 0; d < 3; d++) {
         if (d >= range->dims) {
@@ -269,6 +273,17 @@ hd_status hd_kernel_footprint(const struct hd_kernel *kernel,
     return kernel->footprint->known & HDI_FOOTPRINT_KNOWN
                ? tell(&e, piece ? &box : NULL, footprints, error)
                : HD_OK;
+}
+
+hd_status hd_kernel_footprint(const struct hd_kernel *kernel,
+                              const struct hd_range *range,
+                              const struct hd_arg *args, unsigned arg_count,
+                              const struct hd_piece *piece,
+                              struct hd_footprint *footprints,
+                              struct hd_error *error)
+{
+    return hdi_kernel_footprint(kernel, range, args, arg_count, piece, NULL,
+                                footprints, error);
 }
 
 // Work ------------------------------------------------------------------------

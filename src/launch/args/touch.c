@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "kernel/program.h"
 #include "launch/box.h"
 #include "launch/memory/image.h"
 #include "launch/memory/spread.h"
@@ -112,12 +113,13 @@ static hd_status bring(struct hdi_launcher *launcher,
 }
 
 // Footprints of all arguments, and room to say what these are.
-// Two tables of the kernel's arguments; zeroed where there is no memory, so
+// Tables of the kernel's arguments; zeroed where there is no memory, so
 // that end_telling() may be called in any case.
 struct tell {
     unsigned count;
     struct hd_footprint *footprints;
     struct hd_arg *args;
+    const struct hdi_image **images; // what those are that are some
 };
 
 static bool begin_telling(struct tell *t, unsigned count)
@@ -126,23 +128,16 @@ static bool begin_telling(struct tell *t, unsigned count)
         .count = count,
         .footprints = calloc(count + 1, sizeof(*t->footprints)),
         .args = calloc(count + 1, sizeof(*t->args)),
+        .images = calloc(count + 1, sizeof(*t->images)),
     };
-    return t->footprints && t->args;
+    return t->footprints && t->args && t->images;
 }
 
 static void end_telling(struct tell *t)
 {
     free(t->footprints);
     free(t->args);
-}
-
-// Which texels is not known.
-static void tell_texels(const struct hd_image *image, struct hd_footprint *f)
-{
-    if (f->read.kind == HD_TOUCHES_ALL)
-        f->read = hdi_image_touched(image);
-    if (f->write.kind == HD_TOUCHES_ALL)
-        f->write = hdi_image_touched(image);
+    free(t->images);
 }
 
 // Where it cannot be told, everything.
@@ -163,13 +158,18 @@ static void tell(const struct tell *t, const struct hd_kernel *kernel,
         piece.count[d] = part ? part->count[d] : plan->frame.group_count[d];
     }
     hdi_bound_give(bound, t->count, t->args);
-    if (hd_kernel_footprint(kernel, &range, t->args, t->count, &piece,
-                            t->footprints, &error) != HD_OK)
+    for (unsigned i = 0; i < t->count; i++)
+        t->images[i] = bound[i].image ? &bound[i].image->shown : NULL;
+    if (hdi_kernel_footprint(kernel, &range, t->args, t->count, &piece, t->images,
+                           t->footprints, &error) != HD_OK)
         for (unsigned i = 0; i < t->count; i++)
             t->footprints[i] = (struct hd_footprint){all, all};
     for (unsigned i = 0; i < t->count; i++)
-        if (bound[i].image)
-            tell_texels(bound[i].image, &t->footprints[i]);
+        if (bound[i].image) {
+            struct hd_footprint *f = &t->footprints[i];
+            f->read = hdi_image_touched(bound[i].image, &f->read);
+            f->write = hdi_image_touched(bound[i].image, &f->write);
+        }
 }
 
 // Then nothing of them is elsewhere.

@@ -386,18 +386,57 @@ const struct hd_image_params *hd_image_params(const struct hd_image *image)
     return &image->params;
 }
 
+// From the first to the last byte that is touched; all of the image's, if that
+// is not known, and none beyond.
+static void find_extent(const struct hd_image *image,
+                        const struct hd_touched *t, uint64_t *begin,
+                        uint64_t *end)
+{
+    *begin = 0;
+    *end = image->size;
+    if (t->kind == HD_TOUCHES_ALL)
+        return;
+    int64_t last =
+        t->begin + (int64_t)(t->bytes + (t->count[0] - 1) * t->stride[0] +
+                             (t->count[1] - 1) * t->stride[1]);
+    if (t->begin > 0)
+        *begin = (uint64_t)t->begin;
+    if (last < (int64_t)*end)
+        *end = last < 0 ? 0 : (uint64_t)last;
+}
+
 // The gaps between rows and slices are not the image's: other images may lie
 // there.
-struct hd_touched hdi_image_touched(const struct hd_image *image)
+//
+//     within one slice    the rows from that of the first byte to that of the
+//                         last
+//     else                all rows of the slices
+struct hd_touched hdi_image_touched(const struct hd_image *image,
+                                    const struct hd_touched *texels)
 {
     const struct hd_image_params *p = &image->params;
+    struct hd_touched t = *texels;
+    uint64_t begin, end, row = p->row_pitch, slice = p->slice_pitch;
+
+    if (t.kind == HD_TOUCHES_NOTHING)
+        return t;
+    if (t.kind == HD_TOUCHES_ROWS && t.exact) {
+        t.begin += (int64_t)p->offset;
+        return t;
+    }
+    find_extent(image, &t, &begin, &end);
+    if (begin >= end) // a launch that is wrong
+        return (struct hd_touched){.kind = HD_TOUCHES_NOTHING};
+    uint64_t first = begin / slice, slices = (end - 1) / slice - first + 1;
+    uint64_t top = slices > 1 ? 0 : begin % slice / row;
+    uint64_t rows = slices > 1 ? p->height : (end - 1) % slice / row - top + 1;
 
     return (struct hd_touched){
         .kind = HD_TOUCHES_ROWS,
-        .begin = (int64_t)p->offset,
+        .begin = (int64_t)(p->offset + first * slice + top * row),
         .bytes = (uint64_t)p->width * (uint64_t)image->shown.texel_size,
-        .stride = {p->row_pitch, p->slice_pitch},
-        .count = {p->height, (uint64_t)p->depth * p->layers}};
+        .stride = {row, slice},
+        .count = {rows, slices}};
 }
 
 // Checking --------------------------------------------------------------------

@@ -46,8 +46,11 @@ hd_status hdi_image_describe(struct hd_image *image,
 // The image goes; only its holder is left.
 void hdi_image_undescribe(struct hd_image *image);
 
-// The bytes of its buffer that are texels.
-struct hd_touched hdi_image_touched(const struct hd_image *image);
+// Which bytes of its buffer are touched, by those of its texels, which are
+// counted from the first one. What is not exact becomes rows of texels, and
+// none of what lies between them.
+struct hd_touched hdi_image_touched(const struct hd_image *image,
+                                    const struct hd_touched *texels);
 
 // Whether a kernel's argument of this type ("read_only image2d_t") takes the
 // image; the error names kernel and argument.

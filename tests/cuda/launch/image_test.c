@@ -42,6 +42,13 @@ static const char source[] =
     "                     get_global_id(2), 0);\n"
     "    write_imageui(x, at, read_imageui(x, at) + 1u);\n"
     "}\n"
+    "kernel void turn(write_only image2d_t to, read_only image2d_t from) {\n"
+    "    const sampler_t edge = CLK_ADDRESS_CLAMP_TO_EDGE | "
+    "CLK_FILTER_NEAREST;\n"
+    "    int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "    uint4 texel = read_imageui(from, edge, at + (int2)(0, 1));\n"
+    "    write_imageui(to, at, (texel + (uint4)(1, 0, 0, 0)) & 255u);\n"
+    "}\n"
     "kernel void bytes(global uint *x, uint by) {\n"
     "    x[get_global_id(0)] += by;\n"
     "}\n"
@@ -163,7 +170,7 @@ static void only_texels_are_copied(void)
     const struct hd_launch_params on_cpu = {.devices = ON_CPU};
 
     uint64_t before[] = {copied(CPU), copied(GPU)};
-    run("fill", fill, 2, ON_GPU);
+    run("more", fill, 1, ON_GPU);
     CHECK(copied(GPU) - before[GPU] == 4 * WIDE * HIGH * LAYERS);
     run("fill", fill, 2, ON_GPU);
     run("more", fill, 1, ON_GPU);
@@ -251,8 +258,58 @@ static struct hd_device_info info_of(unsigned device)
     return info;
 }
 
-// Which texels a launch writes is not known: one device runs all of it. With an
-// image that is only read it is divided.
+// A part needs the texels of its own rows alone, and writes no others: so the
+// launch is divided, and each device has copied no more than its part.
+static void launches_that_write_are_divided(void)
+{
+    enum {
+        SIDE = 64,
+        BYTES = SIDE * SIDE * 4
+    };
+    static uint32_t first[SIDE * SIDE], seen[SIDE * SIDE];
+    const struct hd_image_params params = {.kind = HD_IMAGE_2D,
+                                           .order = HD_RGBA,
+                                           .type = HD_UNSIGNED_INT8,
+                                           .width = SIDE,
+                                           .height = SIDE};
+    const struct hd_range range = {
+        .dims = 2, .global = {SIDE, SIDE}, .local = {SIDE, 1}};
+    const struct hd_launch_params on_cpu = {.devices = ON_CPU};
+    const struct hd_kernel *turn = hd_program_find(program, "turn");
+    struct hd_image *from, *to;
+
+    for (uint32_t i = 0; i < SIDE * SIDE; i++)
+        first[i] = (i * 2654435761u) & 0xffffff00u;
+    CHECK_OK(hd_image_create(runtime, &params, &from, &error), error);
+    CHECK_OK(hd_image_create(runtime, &params, &to, &error), error);
+    const struct hd_arg args[] = {HD_IMAGE(to), HD_IMAGE(from)};
+    const struct hd_arg back[] = {HD_IMAGE(from), HD_IMAGE(to)};
+    CHECK_OK(
+        hd_buffer_write(hd_image_params(from)->buffer, 0, first, BYTES, &error),
+        error);
+    pretend("turn", 100000, 100000);
+    struct hd_device_info cpu = info_of(CPU), gpu = info_of(GPU);
+    CHECK_OK(hd_launch(runtime, turn, &range, args, 2, &error), error);
+    uint64_t there = info_of(GPU).groups - gpu.groups;
+    CHECK(info_of(CPU).groups > cpu.groups && there > 0);
+    CHECK(info_of(GPU).copied - gpu.copied <= (there + 2) * SIDE * 4);
+    CHECK(info_of(CPU).copied == cpu.copied);
+    // What the GPU wrote, and no more, comes back for the other way round.
+    CHECK_OK(hd_launch_with(runtime, &on_cpu, turn, &range, back, 2, &error),
+             error);
+    CHECK(info_of(CPU).copied - cpu.copied == there * SIDE * 4);
+    CHECK_OK(
+        hd_buffer_read(hd_image_params(from)->buffer, 0, seen, BYTES, &error),
+        error);
+    for (uint32_t y = 0; y < SIDE; y++)
+        for (uint32_t x = 0; x < SIDE; x++) {
+            uint32_t down = y + 2 < SIDE ? y + 2 : SIDE - 1;
+            CHECK(seen[y * SIDE + x] == first[down * SIDE + x] + 2);
+        }
+    hd_image_destroy(from);
+    hd_image_destroy(to);
+}
+
 static void the_faster_device_is_chosen(void)
 {
     static uint32_t seen[WIDE * HIGH * LAYERS];
@@ -321,6 +378,7 @@ int main(void)
     only_texels_are_copied();
     srgb_is_light(ON_GPU);
     srgb_is_light(ON_CPU);
+    launches_that_write_are_divided();
     the_faster_device_is_chosen();
     images_of_another_runtime_are_refused();
     close_it();

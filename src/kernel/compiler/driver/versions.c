@@ -392,14 +392,16 @@ static hd_status build_flat(struct hdi_work *w, LLVMModuleRef grouped,
     return status;
 }
 
-// On failure there is no module.
+// On failure there is no module. What is touched is told for images of any
+// layout, by the first version alone.
 static hd_status build_one(struct hdi_work *w, LLVMModuleRef program,
-                           struct hd_error *error)
+                           bool first, struct hd_error *error)
 {
     LLVMModuleRef grouped = NULL;
 
     HDI_TRY(hdi_work_begin(w, program, error));
-    hd_status status = hdi_pipeline_run(w, HDI_STAGE_TOUCH, error);
+    hd_status status =
+        first ? hdi_pipeline_run(w, HDI_STAGE_TOUCH, error) : HD_OK;
     if (status == HD_OK)
         status = flatten(w, &grouped, error);
     if (status == HD_OK)
@@ -505,7 +507,7 @@ static hd_status add_versions(struct hdi_work *w, LLVMModuleRef program,
                                 .forms = &forms};
 
         set_layout(llvm->context, layout, layouts[v]);
-        status = build_one(&part, program, error);
+        status = build_one(&part, program, false, error);
         free(forms.list);
         hdi_text_free(&explanation);
         if (status != HD_OK)
@@ -549,7 +551,7 @@ hd_status hdi_versions_build(struct hdi_work *w, LLVMModuleRef program,
 {
     LLVMValueRef layout = layout_function(program);
 
-    HDI_TRY(build_one(w, program, error));
+    HDI_TRY(build_one(w, program, true, error));
     if (!layout || !has_images(w->about) ||
         !hdi_rule_is_on(w->llvm, HDI_RULE_LAYOUTS))
         return HD_OK;

@@ -8,12 +8,14 @@
 // `exact` of the scope is false then. None may be there that does not hold.
 #include "kernel/compiler/touch/footprint.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "kernel/compiler/touch/nodes.h"
 #include "kernel/compiler/touch/work.h"
+#include "kernel/image.h"
 
 enum {
     // More of them are taken for several roots: the access is lost then.
@@ -201,12 +203,43 @@ static uint32_t loop_of_condition(struct hdi_nodes *f, size_t from, size_t to)
                : HDI_FOOTPRINT_NO_LOOP;
 }
 
+// The number that a switch asks for is that of its only case that leads to
+// `to`, or, where none does, none of its cases. False: it cannot be said.
+static bool state_case(struct hdi_nodes *f, LLVMValueRef end,
+                       LLVMBasicBlockRef to, uint32_t loop, bool again)
+{
+    LLVMValueRef number = LLVMGetOperand(end, 0);
+    bool otherwise = LLVMGetSwitchDefaultDest(end) == to;
+    unsigned cases = LLVMGetNumSuccessors(end) - 1, leading = 0;
+
+    // Successors are the default and then the cases; each case is two operands,
+    // behind the number and the default.
+    for (unsigned i = 1; i <= cases; i++)
+        leading += LLVMGetSuccessor(end, i) == to;
+    if (leading + otherwise != 1 || hdi_nodes_bits(number) == 0)
+        return false;
+    uint32_t a = hdi_nodes_build(f, number);
+    for (unsigned i = 1; i <= cases; i++)
+        if (otherwise || LLVMGetSuccessor(end, i) == to)
+            add_condition(
+                f,
+                (struct hdi_footprint_condition){
+                    .relation = otherwise ? HDI_FOOTPRINT_NE : HDI_FOOTPRINT_EQ,
+                    .a = a,
+                    .b = hdi_nodes_build(f, LLVMGetOperand(end, 2 * i)),
+                    .loop = loop,
+                    .again = again});
+    return true;
+}
+
 // What holds where `from` has gone to `to`. False: not all can be said.
 static bool state_edge(struct hdi_nodes *f, size_t from, size_t to,
                        uint32_t loop, bool again)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(f->flow.blocks[from].block);
 
+    if (LLVMIsASwitchInst(end))
+        return state_case(f, end, f->flow.blocks[to].block, loop, again);
     if (!LLVMIsABranchInst(end) || !LLVMIsConditional(end) ||
         LLVMGetSuccessor(end, 0) == LLVMGetSuccessor(end, 1))
         return false;
@@ -336,26 +369,56 @@ static bool is_buffer(LLVMValueRef pointer)
     return space == HDI_SPACE_GLOBAL || space == HDI_SPACE_CONSTANT;
 }
 
-// Whether memory is found through an image's description: its texels, of which
-// no more is told than that.
-static bool is_texels(const struct hdi_nodes *f, LLVMValueRef root)
+// Add what is done to an argument, at `at` or, HDI_FOOTPRINT_ALL, anywhere.
+static void add_to(struct hdi_nodes *f, uint32_t arg, uint32_t scope,
+                   uint32_t at, uint64_t size, uint32_t writes)
 {
-    struct roots roots = {.count = 0};
+    struct hdi_footprint *p = f->found;
+    void *more =
+        hdi_nodes_room(f, p->accesses, p->access_count, HDI_FOOTPRINT_TABLE,
+                       &f->access_room, sizeof(*p->accesses));
+    if (!more)
+        return;
+    p->accesses = more;
+    p->accesses[p->access_count++] = (struct hdi_footprint_access){
+        .arg = arg,
+        .scope = scope,
+        .at = at,
+        .size = at == HDI_FOOTPRINT_ALL ? 1 : (uint32_t)size,
+        .writes = writes};
+}
 
-    if (!LLVMIsALoadInst(root))
+static void add_at(struct hdi_nodes *f, uint32_t arg, LLVMValueRef x,
+                   LLVMValueRef pointer, uint64_t size, uint32_t writes)
+{
+    uint32_t scope = hdi_footprint_scope(f, hdi_nodes_block(f, x));
+    uint32_t at = size == 0 || size > UINT32_MAX ? HDI_FOOTPRINT_ALL
+                                                 : hdi_nodes_build(f, pointer);
+    add_to(f, arg, scope, at, size, writes);
+}
+
+// Memory that is found through an image's description: its texels, or a table
+// that nobody writes. False: it is not.
+static bool add_texels(struct hdi_nodes *f, LLVMValueRef x, LLVMValueRef root,
+                       LLVMValueRef pointer, uint64_t size, uint32_t writes)
+{
+    uint64_t offset;
+    uint32_t arg;
+
+    if (!hdi_nodes_is_field(f, root, &arg, &offset))
         return false;
-    find_roots(&roots, LLVMGetOperand(root, 0));
-    return !roots.several && roots.root && LLVMIsAArgument(roots.root) &&
-           f->about->args[arg_of(f, roots.root)].kind == HD_ARG_IMAGE;
+    if (f->texels && offset == offsetof(struct hdi_image, texels))
+        add_at(f, arg, x, pointer, size, writes);
+    return true;
 }
 
 // `size` 0: not known.
 // A root that is neither an argument nor the kernel's own memory, as a pointer
-// that was loaded from memory, may point anywhere: `lost`.
+// that was loaded from memory, may point anywhere: `lost`. Descriptions of
+// images are read, and no function that is not known gets them.
 static void add_access(struct hdi_nodes *f, LLVMValueRef x,
                        LLVMValueRef pointer, uint64_t size, uint32_t writes)
 {
-    struct hdi_footprint *p = f->found;
     struct roots roots = {.count = 0};
     unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
 
@@ -365,29 +428,18 @@ static void add_access(struct hdi_nodes *f, LLVMValueRef x,
     if (!roots.several && (!roots.root || LLVMIsAAllocaInst(roots.root) ||
                            LLVMIsAGlobalVariable(roots.root)))
         return; // nobody's but the kernel's
-    if (!roots.several && is_texels(f, roots.root))
+    if (!roots.several && add_texels(f, x, roots.root, pointer, size, writes))
         return;
     if (roots.several || !LLVMIsAArgument(roots.root)) {
         f->lost = true;
         return;
     }
-    if (!is_buffer(roots.root))
-        return; // local memory, or a structure by value
-    uint32_t scope = hdi_footprint_scope(f, hdi_nodes_block(f, x));
-    uint32_t at = size == 0 || size > UINT32_MAX ? HDI_FOOTPRINT_ALL
-                                                 : hdi_nodes_build(f, pointer);
-    void *more =
-        hdi_nodes_room(f, p->accesses, p->access_count, HDI_FOOTPRINT_TABLE,
-                       &f->access_room, sizeof(*p->accesses));
-    if (!more)
-        return;
-    p->accesses = more;
-    p->accesses[p->access_count++] = (struct hdi_footprint_access){
-        .arg = arg_of(f, roots.root),
-        .scope = scope,
-        .at = at,
-        .size = at == HDI_FOOTPRINT_ALL ? 1 : (uint32_t)size,
-        .writes = writes};
+    uint32_t arg = arg_of(f, roots.root);
+    bool described =
+        f->about->args[arg].kind == HD_ARG_IMAGE && size > 0 && writes == 0;
+    if (!is_buffer(roots.root) || described)
+        return; // local memory, a structure by value, or what an image is
+    add_at(f, arg, x, pointer, size, writes);
 }
 
 static uint64_t size_of(const struct hdi_nodes *f, LLVMTypeRef type)
@@ -469,6 +521,14 @@ static bool find_after(struct hdi_nodes *f)
     return ok;
 }
 
+// Of images that are not looked into anything may be touched.
+static void add_whole_images(struct hdi_nodes *f)
+{
+    for (uint32_t i = 0; i < f->about->arg_count; i++)
+        if (f->about->args[i].kind == HD_ARG_IMAGE)
+            add_to(f, i, hdi_footprint_scope(f, 0), HDI_FOOTPRINT_ALL, 1, 2);
+}
+
 static bool find(struct hdi_nodes *f, LLVMValueRef kernel)
 {
     if (!hdi_flow_find(f->llvm, kernel, false, &f->flow) ||
@@ -484,28 +544,44 @@ static bool find(struct hdi_nodes *f, LLVMValueRef kernel)
              x && !f->failed && !f->too_much && !f->lost;
              x = LLVMGetNextInstruction(x))
             look_at(f, x);
+    if (!f->texels)
+        add_whole_images(f);
     if (!f->too_much && !f->lost)
         hdi_work_find(f);
     return !f->failed && !f->nodes.failed && !f->loops.failed;
 }
 
+static bool find_anew(struct hdi_nodes *f, LLVMValueRef kernel)
+{
+    hdi_footprint_clear(f->found);
+    bool ok = find(f, kernel);
+    hdi_map_clear(&f->nodes);
+    hdi_map_clear(&f->loops);
+    free(f->scopes);
+    hdi_dominators_destroy(&f->after);
+    hdi_nest_destroy(&f->nest);
+    hdi_flow_destroy(&f->flow);
+    return ok;
+}
+
 // Too much and lost are no errors: the kernel is compiled, and each launch is
-// said to touch all of its buffers.
+// said to touch all of its buffers. Where texels are too much, buffers may not
+// be.
 hd_status hdi_footprint_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                              struct hdi_build_kernel *about,
                              struct hd_error *error)
 {
     struct hdi_footprint *footprint = &about->footprint;
-    struct hdi_nodes f = {.llvm = llvm, .about = about, .found = footprint};
+    const struct hdi_nodes begin = {
+        .llvm = llvm, .about = about, .found = footprint};
+    struct hdi_nodes f = begin;
 
-    hdi_footprint_clear(footprint);
-    bool ok = find(&f, kernel);
-    hdi_map_clear(&f.nodes);
-    hdi_map_clear(&f.loops);
-    free(f.scopes);
-    hdi_dominators_destroy(&f.after);
-    hdi_nest_destroy(&f.nest);
-    hdi_flow_destroy(&f.flow);
+    f.texels = true;
+    bool ok = find_anew(&f, kernel);
+    if (ok && f.too_much && !f.lost) {
+        f = begin;
+        ok = find_anew(&f, kernel);
+    }
     if (!ok || f.too_much || f.lost)
         hdi_footprint_clear(footprint);
     else

@@ -2,10 +2,12 @@
 // and `too_much` once, at the end.
 #include "kernel/compiler/touch/nodes.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel/compiler/ir/low.h"
+#include "kernel/image.h"
 
 enum {
     // What is deeper may be anything; without a limit the stack would run out.
@@ -357,6 +359,67 @@ static uint32_t build_binary(struct hdi_nodes *f, LLVMValueRef x, unsigned bits)
     return any(f, bits);
 }
 
+// What indices that are all constant add up to [bytes]. False: they are not.
+static bool add_constant(const struct hdi_nodes *f, LLVMValueRef gep,
+                         uint64_t *bytes)
+{
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+
+    for (unsigned i = 1; i < (unsigned)LLVMGetNumOperands(gep); i++) {
+        LLVMValueRef index = LLVMGetOperand(gep, i);
+        if (!LLVMIsAConstantInt(index))
+            return false;
+        uint64_t number = (uint64_t)LLVMConstIntGetSExtValue(index);
+        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+            *bytes +=
+                LLVMOffsetOfElement(f->llvm->layout, type, (unsigned)number);
+            type = LLVMStructGetTypeAtIndex(type, (unsigned)number);
+            continue;
+        }
+        if (i > 1)
+            type = LLVMGetElementType(type);
+        *bytes += number * LLVMABISizeOfType(f->llvm->layout, type);
+    }
+    return true;
+}
+
+bool hdi_nodes_is_field(const struct hdi_nodes *f, LLVMValueRef load,
+                        uint32_t *arg, uint64_t *offset)
+{
+    if (!LLVMIsALoadInst(load))
+        return false;
+    LLVMValueRef pointer = LLVMGetOperand(load, 0);
+    *offset = 0;
+    for (; LLVMIsAGetElementPtrInst(pointer);
+         pointer = LLVMGetOperand(pointer, 0))
+        if (!add_constant(f, pointer, offset))
+            return false;
+    if (!LLVMIsAArgument(pointer))
+        return false;
+    for (*arg = 0; LLVMGetParam(f->flow.kernel, *arg) != pointer;)
+        ++*arg;
+    return f->about->args[*arg].kind == HD_ARG_IMAGE;
+}
+
+// Addresses of texels are counted from the first one.
+static uint32_t build_field(struct hdi_nodes *f, LLVMValueRef load,
+                            unsigned bits)
+{
+    uint64_t offset;
+    uint32_t arg;
+
+    if (!f->texels || !hdi_nodes_is_field(f, load, &arg, &offset))
+        return any(f, bits);
+    if (offset == offsetof(struct hdi_image, texels))
+        return number(f, 64, 0);
+    if (bits % 8 != 0 || offset > sizeof(struct hdi_image) - bits / 8)
+        return any(f, bits);
+    return add(f, (struct hdi_footprint_node){.op = HDI_FOOTPRINT_IMAGE,
+                                              .bits = bits,
+                                              .a = arg,
+                                              .number = (int64_t)offset});
+}
+
 // A pointer argument is 0: nodes of addresses count bytes from there.
 static uint32_t build_new(struct hdi_nodes *f, LLVMValueRef value,
                           unsigned bits)
@@ -371,6 +434,8 @@ static uint32_t build_new(struct hdi_nodes *f, LLVMValueRef value,
             i++;
         return two(f, HDI_FOOTPRINT_ARG, bits, i, 0);
     }
+    if (LLVMIsALoadInst(value))
+        return build_field(f, value, bits);
     if (LLVMIsAPHINode(value))
         return build_phi(f, value, bits);
     if (LLVMIsAGetElementPtrInst(value))

@@ -32,6 +32,7 @@ struct hdi_nodes {
     size_t node_room, condition_room, scope_room, access_room, work_room;
     // Of hdi_nodes_build() in itself.
     unsigned depth;
+    bool texels;         // images are looked into
     bool failed;         // out of memory
     bool too_much, lost; // lost: something is touched, who knows where
 };
@@ -40,6 +41,11 @@ struct hdi_nodes {
 // is no room for it.
 // A value that is not understood becomes HDI_FOOTPRINT_ANY: larger, not wrong.
 uint32_t hdi_nodes_build(struct hdi_nodes *nodes, LLVMValueRef value);
+
+// Whether this is a load from the description that a kernel has of an image:
+// from `*offset` bytes on, of argument `*arg`.
+bool hdi_nodes_is_field(const struct hdi_nodes *nodes, LLVMValueRef load,
+                        uint32_t *arg, uint64_t *offset);
 
 // Room for one more element; NULL: no memory, or too many.
 // `*has` is the room so far, `most` the limit. The table may move; when there

@@ -57,6 +57,17 @@ static const char source[] =
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    to[get_global_id(0)] = part[l] + part[l ^ 1];\n"
     "}\n"
+    // Three values that the loop keeps.
+    "kernel void least(global const float *from, global float *to, int n) {\n"
+    "    int i = get_global_id(0), size = get_global_size(0), at = 0;\n"
+    "    float least = 1e9f, sum = 0;\n"
+    "    for (int k = 0; k < n; k++) {\n"
+    "        float x = from[k * size + i];\n"
+    "        if (x < least) { least = x; at = k; }\n"
+    "        sum += x;\n"
+    "    }\n"
+    "    to[i] = sum + at;\n"
+    "}\n"
     // What the loop writes itself is not read ahead.
     "kernel void chain(global float *a, int n) {\n"
     "    int i = get_global_id(0);\n"
@@ -96,7 +107,9 @@ static void costs_decide(struct try *t)
         return;
     }
     struct hd_program *zen = build_for(t, "znver4"),
-                      *xeon = build_for(t, "skylake-avx512");
+                      *xeon = build_for(t, "skylake-avx512"),
+                      *avx2 = build_for(t, "x86-64-v3"),
+                      *sse = build_for(t, "x86-64");
 
     CHECK(says(zen, "count", stored) && !says(xeon, "count", stored));
     CHECK(says(zen, "mask", looked_at) && !says(xeon, "mask", looked_at));
@@ -106,8 +119,12 @@ static void costs_decide(struct try *t)
     CHECK(says(zen, "kept", windows) && !says(xeon, "kept", windows));
     CHECK(!says(zen, "chain", windows));
     CHECK(says(xeon, "sixth", scattered) && !says(zen, "sixth", scattered));
+    CHECK(says(avx2, "least", "vector width 16, masked lanes"));
+    CHECK(says(sse, "least", "vector width 4, masked lanes"));
     hd_program_destroy(zen);
     hd_program_destroy(xeon);
+    hd_program_destroy(avx2);
+    hd_program_destroy(sse);
 }
 
 static void sums_of_sizes_are_neighbours(struct try *t)

@@ -106,8 +106,7 @@ unsigned hdi_span_find(const struct hdi_wide *w)
     if (!loops || work > MAX_WORK)
         return span;
     while (span < MAX_LANES && span < most * e->width &&
-           2 * span * bytes <=
-               (uint64_t)hdi_target_kept(&e->llvm->target) * 4 * e->width)
+           2 * span * bytes <= (uint64_t)e->llvm->target.kept * 4 * e->width)
         span *= 2;
     return span;
 }

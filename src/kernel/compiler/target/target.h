@@ -24,6 +24,8 @@ struct hdi_target {
     // Vectors.
     unsigned vector_bytes; // of the widest that pays
     unsigned registers;
+    unsigned kept;      // of them by loops, so that enough are left for what
+                        // these do; more where others may come from memory
     bool word_gather;   // gathers and scatters are instructions, under masks
     unsigned gather;    // of words from anywhere
     unsigned scatter;   // of words to anywhere
@@ -56,12 +58,5 @@ static inline unsigned hdi_target_lanes(const struct hdi_target *target)
 
 // The same where a row has `row` work-items, 0: any number.
 unsigned hdi_target_lanes_of(const struct hdi_target *target, uint32_t row);
-
-// Vectors that loops may keep, so that as many registers again and more are
-// left for what they do.
-static inline unsigned hdi_target_kept(const struct hdi_target *target)
-{
-    return target->registers / 4;
-}
 
 #endif

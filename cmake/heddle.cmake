@@ -64,20 +64,32 @@ function(heddle_alone)
 endfunction()
 
 # Tests that find nothing more in some builds, which leave them out but for
-# ./check --long (see CMakePresets.json):
+# ./check --long (see CMakePresets.json), and do not make their programs but for
+# HEDDLE_ALL:
 #   serial  under ThreadSanitizer: none of our code in them runs on several threads
 #           in a way that other tests do not have
 #   plain   under any sanitizer: other tests run the same code, these run it at
 #           length
 #   same    in the minimal build: it compiles what they run as the release build does
+set(left_out "")
+if(HEDDLE_SANITIZE AND NOT HEDDLE_ALL)
+  list(APPEND left_out plain)
+endif()
+if(HEDDLE_SANITIZE STREQUAL thread AND NOT HEDDLE_ALL)
+  list(APPEND left_out serial)
+endif()
 foreach(label serial plain same)
   cmake_language(EVAL CODE "
     function(heddle_${label})
-      if(HEDDLE_TESTS)
-        foreach(test \${ARGN})
-          set_property(TEST \${test} APPEND PROPERTY LABELS ${label})
-        endforeach()
+      if(NOT HEDDLE_TESTS)
+        return()
       endif()
+      foreach(test \${ARGN})
+        set_property(TEST \${test} APPEND PROPERTY LABELS ${label})
+        if(TARGET \${test} AND ${label} IN_LIST left_out)
+          set_target_properties(\${test} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+        endif()
+      endforeach()
     endfunction()")
 endforeach()
 

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "icd/device/about.h"
 #include "icd/object/object.h"
 
 struct hd_runtime;
@@ -15,13 +16,6 @@ struct hdi_launcher;
 // process ends, in children of fork() too.
 struct _cl_platform_id {
     struct hdi_cl_object object;
-};
-
-// Which of the runtime's devices; the code of a program is for one of them.
-enum {
-    HDI_CL_CPU,
-    HDI_CL_GPU,
-    HDI_CL_SIDES
 };
 
 // Invariant: `runtime` is NULL until a command or a build needs it, then it
@@ -54,8 +48,6 @@ struct hd_runtime *hdi_cl_runtime(struct _cl_device_id *device);
 // What launches its kernels; NULL: it is not there any more.
 struct hdi_launcher *hdi_cl_device_launcher(struct _cl_device_id *device);
 
-// Local memory, largest buffer and the like, which other files check against.
-//
 // What one application may ask of images, samplers and arguments. They are what
 // is told and what is checked; the core may take more.
 enum {
@@ -67,14 +59,6 @@ enum {
     HDI_CL_ARGUMENTS = 2048, // of a kernel [bytes]
     HDI_CL_ALIGN = 128,      // of buffers [bytes]
 };
-
-uint64_t hdi_cl_device_memory(void); // of the machine [bytes]
-uint64_t hdi_cl_device_largest(const struct _cl_device_id *device); // buffer
-                                                                    // [bytes]
-size_t hdi_cl_device_group_items(const struct _cl_device_id *device);
-size_t hdi_cl_device_sub_group(const struct _cl_device_id *device); // its items
-uint64_t hdi_cl_device_local(const struct _cl_device_id *device);   // [bytes]
-bool hdi_cl_device_takes_il(void);
 
 void hdi_cl_device_destroy(void *object);
 

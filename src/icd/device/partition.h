@@ -9,9 +9,6 @@
 #include "base/topology.h"
 #include "icd/object/api.h"
 
-// NULL where it cannot be read; `*cores`: how many there are.
-const struct hdi_topology *hdi_cl_topology(unsigned *cores);
-
 // By what the device's cores are apart.
 cl_device_affinity_domain hdi_cl_device_domains(
     const struct _cl_device_id *device);

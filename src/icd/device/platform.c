@@ -47,7 +47,7 @@ static bool is_there(void)
 // Whether there is one is looked at when devices are asked for.
 struct _cl_device_id *hdi_cl_gpu_device(void)
 {
-    bool there = hdi_cl_has_gpu();
+    bool there = hdi_cl_about(HDI_CL_GPU) != NULL;
 
     pthread_mutex_lock(&lock);
     if (there && !gpu && (gpu = hdi_cl_object_create(HDI_CL_DEVICE))) {

@@ -22,7 +22,4 @@ struct hdi_cl_version {
 cl_int hdi_cl_give_versions(const struct hdi_cl_version *list, unsigned count,
                             size_t size, void *value, size_t *size_ret);
 
-// Whether the platform has a GPU.
-bool hdi_cl_has_gpu(void);
-
 #endif

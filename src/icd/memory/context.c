@@ -36,7 +36,7 @@ uint64_t hdi_cl_context_largest(const struct _cl_context *context)
     uint64_t most = 0;
 
     for (unsigned i = 0; i < context->device_count; i++) {
-        uint64_t one = hdi_cl_device_largest(context->devices[i]);
+        uint64_t one = hdi_cl_about(context->devices[i]->side)->largest;
         most = one > most ? one : most;
     }
     return most;

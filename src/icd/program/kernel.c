@@ -529,7 +529,7 @@ static size_t most_items(const struct hd_kernel_info *info,
     const uint32_t *local = info->required_local;
 
     return local[0] > 0 ? (size_t)local[0] * local[1] * local[2]
-                        : hdi_cl_device_group_items(device);
+                        : hdi_cl_about(device->side)->group_items;
 }
 
 // The kernel on a device, parts of the processor being like the whole; as far
@@ -558,7 +558,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(
     if (!(device = device_of(kernel, device)))
         return CL_INVALID_DEVICE;
     const struct hd_kernel_info *info = info_on(kernel, device);
-    size_t sub_group = hdi_cl_device_sub_group(device);
+    size_t sub_group = hdi_cl_about(device->side)->sub_group;
     const size_t required[3] = {info->required_local[0],
                                 info->required_local[1],
                                 info->required_local[2]};
@@ -634,7 +634,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelSubGroupInfo(
     if (!(device = device_of(kernel, device)))
         return CL_INVALID_DEVICE;
     const struct hd_kernel_info *info = info_on(kernel, device);
-    size_t sub_group = hdi_cl_device_sub_group(device);
+    size_t sub_group = hdi_cl_about(device->side)->sub_group;
     switch (name) {
         HDI_CL_IS(CL_KERNEL_MAX_NUM_SUB_GROUPS, size_t,
                   (most_items(info, device) + sub_group - 1) / sub_group)

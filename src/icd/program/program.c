@@ -207,7 +207,7 @@ CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithIL(cl_context context,
 {
     if (!hdi_cl_is(HDI_CL_CONTEXT, context))
         return hdi_cl_none(error, CL_INVALID_CONTEXT);
-    if (!hdi_cl_device_takes_il())
+    if (!hdi_cl_takes_il())
         return hdi_cl_none(error, CL_INVALID_OPERATION);
     if (!il || size == 0 || !hdi_spirv_is(il, size))
         return hdi_cl_none(error, CL_INVALID_VALUE);
@@ -377,7 +377,7 @@ CL_API_ENTRY cl_int CL_API_CALL clSetProgramSpecializationConstant(
 {
     if (!hdi_cl_is(HDI_CL_PROGRAM, program) || !program->il)
         return CL_INVALID_PROGRAM;
-    if (!hdi_cl_device_takes_il())
+    if (!hdi_cl_takes_il())
         return CL_INVALID_OPERATION;
     if (!value || (size != 1 && size != 2 && size != 4 && size != 8))
         return CL_INVALID_VALUE;

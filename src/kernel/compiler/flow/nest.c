@@ -57,12 +57,9 @@ bool hdi_nest_take(struct hdi_nest *nest, size_t head)
         return false;
     memset(nest->body, 0, nest->dominators.words * sizeof(uint64_t));
     hdi_bit_set(nest->body, head);
-    for (unsigned p = 0; p < block->predecessor_count; p++) {
-        if (block->predecessors[p] == head)
-            return true; // one block
+    for (unsigned p = 0; p < block->predecessor_count; p++)
         if (is_back(nest, block->predecessors[p], head))
             add(nest, block->predecessors[p], &depth);
-    }
     while (depth > 0) {
         block = &nest->flow->blocks[nest->stack[--depth]];
         for (unsigned p = 0; p < block->predecessor_count; p++)

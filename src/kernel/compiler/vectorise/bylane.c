@@ -71,7 +71,7 @@ static bool is_taken_apart(const struct hdi_wide *w, LLVMValueRef x)
 // where all are on.
 void hdi_by_lane_pure(struct hdi_wide *w, LLVMValueRef x)
 {
-    struct hdi_map stored = {0};
+    struct hdi_stored stored = {0};
     bool is_void = LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVoidTypeKind;
     LLVMValueRef all =
         is_void ? NULL : LLVMGetPoison(hdi_wide_type(w, LLVMTypeOf(x)));
@@ -85,9 +85,10 @@ void hdi_by_lane_pure(struct hdi_wide *w, LLVMValueRef x)
             all = with_element(w, all, one, i);
     }
     w->stored = NULL;
-    if (stored.failed)
+    if (stored.memory.failed || stored.odd.failed)
         w->vectors.failed = true;
-    hdi_map_clear(&stored);
+    hdi_map_clear(&stored.memory);
+    hdi_map_clear(&stored.odd);
     if (!is_void)
         hdi_map_set(&w->vectors, x, all);
 }

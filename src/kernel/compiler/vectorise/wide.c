@@ -140,22 +140,53 @@ LLVMValueRef hdi_wide_value(struct hdi_wide *w, LLVMValueRef value)
 // One lane --------------------------------------------------------------------
 
 // Volatile, or LLVM would take the lane out of the register again.
+static LLVMValueRef load_stored(struct hdi_wide *w, LLVMTypeRef type,
+                                LLVMValueRef memory, LLVMValueRef index)
+{
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMValueRef load = LLVMBuildLoad2(
+        b, type, LLVMBuildInBoundsGEP2(b, type, memory, &index, 1, ""), "");
+
+    LLVMSetVolatile(load, true);
+    return load;
+}
+
+// The lane and the odd one behind it, which is kept until it is asked for.
+static LLVMValueRef load_pair(struct hdi_wide *w, LLVMValueRef memory,
+                              uint64_t even)
+{
+    struct hdi_emit *e = w->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef pair =
+        load_stored(w, e->i64, memory, LLVMConstInt(e->i32, even / 2, false));
+    LLVMValueRef upper =
+        LLVMBuildLShr(b, pair, LLVMConstInt(e->i64, 32, false), "");
+
+    hdi_map_set(&w->stored->odd, memory, LLVMBuildTrunc(b, upper, e->i32, ""));
+    w->stored->even = even;
+    return LLVMBuildTrunc(b, pair, e->i32, "");
+}
+
 static LLVMValueRef stored_element(struct hdi_wide *w, LLVMValueRef all,
                                    LLVMValueRef lane)
 {
-    LLVMBuilderRef b = w->emit->builder;
+    struct hdi_stored *s = w->stored;
     LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(all));
-    LLVMValueRef memory = hdi_map_get(w->stored, all);
+    LLVMValueRef memory = hdi_map_get(&s->memory, all);
+    uint64_t number = LLVMConstIntGetZExtValue(lane);
 
     if (!memory) {
         memory = hdi_emit_alloca(w->emit, LLVMTypeOf(all));
-        LLVMSetVolatile(LLVMBuildStore(b, all, memory), true);
-        hdi_map_set(w->stored, all, memory);
+        LLVMSetVolatile(LLVMBuildStore(w->emit->builder, all, memory), true);
+        hdi_map_set(&s->memory, all, memory);
     }
-    LLVMValueRef load = LLVMBuildLoad2(
-        b, type, LLVMBuildInBoundsGEP2(b, type, memory, &lane, 1, ""), "");
-    LLVMSetVolatile(load, true);
-    return load;
+    if (type != w->emit->i32)
+        return load_stored(w, type, memory, lane);
+    if (number % 2 == 0 && number + 1 < w->lanes)
+        return load_pair(w, memory, number);
+    LLVMValueRef odd = hdi_map_get(&s->odd, memory);
+    return odd && s->even + 1 == number ? odd
+                                        : load_stored(w, type, memory, lane);
 }
 
 static bool is_of_bytes(const struct hdi_wide *w, LLVMValueRef all)

@@ -9,6 +9,14 @@ enum {
     HDI_WIDE_OPERANDS = 16 // the most of an instruction
 };
 
+// Lanes of an instruction that are taken from memory, not out of registers.
+// Those of 32-bit integers come in pairs, which halves the loads.
+struct hdi_stored {
+    struct hdi_map memory; // vector: alloca
+    struct hdi_map odd;    // alloca: what lane `even + 1` holds
+    uint64_t even;
+};
+
 struct hdi_wide {
     struct hdi_emit *emit;
     const struct hdi_linear *linear;
@@ -16,12 +24,11 @@ struct hdi_wide {
     LLVMValueRef mask; // the lanes at hand that are on; at least one is where
                        // memory is used
     bool certain;      // all of them
-    LLVMValueRef chunk_begin; // the branch to the chunk's code, or NULL
-    size_t at;                // position of the block at hand
-    struct hdi_map vectors;   // kernel's value that varies: its copies
-    struct hdi_map *stored;  // vector: memory that single lanes are taken from,
-                             // NULL: they are taken from registers
-    LLVMValueRef first_half; // store that waits for that of the next element
+    LLVMValueRef chunk_begin;  // the branch to the chunk's code, or NULL
+    size_t at;                 // position of the block at hand
+    struct hdi_map vectors;    // kernel's value that varies: its copies
+    struct hdi_stored *stored; // NULL: single lanes are taken from registers
+    LLVMValueRef first_half;   // store that waits for that of the next element
     LLVMValueRef first_of_record; // store that waits for others of its records
 };
 

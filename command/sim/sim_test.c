@@ -1,8 +1,8 @@
 // The simulator against models that are slower and simpler.
 #include "dispatch/policies/policy.h"
 #include "sim/policy.h"
+#include "sim/run.h"
 #include "sim/setup.h"
-#include "sim/sweep.h"
 
 // What was decided, in order.
 struct entry {
@@ -354,35 +354,6 @@ static void long_groups_end_when_they_should(void)
     }
 }
 
-static void results_do_not_depend_on_threads(void)
-{
-    enum {
-        SEEDS = 7
-    };
-    struct setup s = set_up(machine_text, workload_text, 4);
-    struct sim_sweep sweep = {.machine = &s.machine,
-                              .workload = &s.workload,
-                              .policy = hdi_policy_balanced(),
-                              .first_seed = 2,
-                              .count = SEEDS};
-    struct sim_result first[SEEDS], other[SEEDS];
-
-    for (uint32_t jobs = 1; jobs < 10; jobs += 4) {
-        struct sim_result *results = jobs == 1 ? first : other;
-        sweep.jobs = jobs;
-        CHECK_OK(sim_sweep(&sweep, results, &error), error);
-        for (int i = 0; i < SEEDS; i++) {
-            results[i].seconds = 0;
-            CHECK(memcmp(&results[i], &first[i], sizeof(*first)) == 0);
-        }
-    }
-    CHECK(first[0].groups != first[1].groups);
-    sweep.policy.split_waves = 0;
-    CHECK(sim_sweep(&sweep, other, &error) == HD_EINVAL);
-    CHECK(strstr(error.text, "pieces of no waves"));
-    tear_down(&s);
-}
-
 static void equal_seeds_give_equal_runs(void)
 {
     struct setup s = set_up(machine_text, workload_text, 4);
@@ -632,7 +603,6 @@ int main(void)
     skipping_cycles_changes_nothing();
     long_groups_end_when_they_should();
     equal_seeds_give_equal_runs();
-    results_do_not_depend_on_threads();
     runs_are_as_recorded();
     every_statement_changes_the_run();
     split_groups_are_complete_once();

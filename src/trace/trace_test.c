@@ -41,11 +41,13 @@ static char *written(struct hdi_trace *trace)
     return text;
 }
 
+// A sanitizer's strstr() reads the text to its end for each part that it finds.
 static unsigned count(const char *text, const char *part)
 {
+    size_t length = strlen(part);
     unsigned n = 0;
-    for (const char *p = text; (p = strstr(p, part)); p++)
-        n++;
+    for (const char *p = text; *p; p++)
+        n += *p == *part && strncmp(p, part, length) == 0;
     return n;
 }
 

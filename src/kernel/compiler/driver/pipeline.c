@@ -524,13 +524,13 @@ hd_status hdi_pipeline_loops(struct hdi_work *w, struct hd_error *error)
     struct hdi_text notes = {0};
 
     w->cuts = (struct hdi_cuts){.flat = w->flat, .whole = w->whole};
+    w->flow = (struct hdi_flow){0};
     w->llvm->notes = &notes;
     hd_status status = hdi_pipeline_run(w, HDI_STAGE_CUT, error);
-    if (status == HD_OK) {
+    if (status == HD_OK)
         status = hdi_workgroup_build(w->llvm, w->module, &w->flow, w->about,
                                      w->explanation, w->forms, error);
-        hdi_flow_destroy(&w->flow);
-    }
+    hdi_flow_destroy(&w->flow);
     w->llvm->notes = NULL;
     if (notes.failed)
         w->explanation->failed = true;

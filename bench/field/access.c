@@ -1,6 +1,7 @@
-// What the two views cost: elements by index (hd_access_at_2()) and by row
-// (hd_access_row()) beside a plain array, and the same stencil written in the
-// full view, in both ways, and in the partial one.
+// What the two views cost: elements by index (hd_access_at_2()), by index in a row
+// that registers hold (hd_cursor_at_2()) and by row (hd_access_row()) beside a
+// plain array, and the same stencil written in the full view, in these ways, and
+// in the partial one.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,6 +37,31 @@ static hd_status sum_by_index(struct hd_task *task, const struct hd_tile *c,
             const double *at =
                 hd_access_at_2(&access, c->grid.offset[0] + i,
                                c->grid.offset[1] + j, sizeof(double));
+
+            if (!at)
+                return access.status;
+            sum += *at;
+        }
+    a->sum += sum;
+    return HD_OK;
+}
+
+static hd_status sum_by_cursor(struct hd_task *task, const struct hd_tile *c,
+                               const struct hd_tile *in, void *data,
+                               struct hd_error *why)
+{
+    struct access *a = data;
+    struct hd_access access;
+    struct hd_grid g = c->grid;
+    double sum = 0;
+
+    (void)in;
+    (void)why;
+    hd_access_begin(&access, task, 0);
+    struct hd_cursor cursor = hd_cursor_of(&access);
+    for (int64_t i = g.offset[0]; i < g.offset[0] + g.extent[0]; i++)
+        for (int64_t j = g.offset[1]; j < g.offset[1] + g.extent[1]; j++) {
+            const double *at = hd_cursor_at_2(&cursor, i, j);
 
             if (!at)
                 return access.status;
@@ -86,6 +112,11 @@ static void agile_sum(struct rig *rig, struct access *a, task_function function)
 static void sum_all_by_index(struct rig *rig, void *data)
 {
     agile_sum(rig, data, sum_by_index);
+}
+
+static void sum_all_by_cursor(struct rig *rig, void *data)
+{
+    agile_sum(rig, data, sum_by_cursor);
 }
 
 static void sum_all_by_row(struct rig *rig, void *data)
@@ -172,6 +203,42 @@ static hd_status spread_by_index(struct hd_task *task, const struct hd_tile *c,
     return HD_OK;
 }
 
+static hd_status spread_by_cursor(struct hd_task *task, const struct hd_tile *c,
+                                  const struct hd_tile *in, void *data,
+                                  struct hd_error *why)
+{
+    struct access *a = data;
+    int64_t last = a->n - 1;
+    struct hd_access accesses[3];
+    struct hd_grid g = c->grid;
+
+    (void)in;
+    (void)why;
+    for (int i = 0; i < 3; i++)
+        hd_access_begin(&accesses[i], task, 0);
+    struct hd_cursor row = hd_cursor_of(&accesses[0]);
+    struct hd_cursor above = hd_cursor_of(&accesses[1]);
+    struct hd_cursor below = hd_cursor_of(&accesses[2]);
+    for (int64_t i = 0; i < g.extent[0]; i++) {
+        double *to = (double *)c->data + i * c->step[0];
+        int64_t y = g.offset[0] + i;
+
+        for (int64_t j = 0; j < g.extent[1]; j++) {
+            int64_t x = g.offset[1] + j;
+            const double *here = hd_cursor_at_2(&row, y, x);
+            const double *left = hd_cursor_at_2(&row, y, x - (x > 0));
+            const double *right = hd_cursor_at_2(&row, y, x + (x < last));
+            const double *up = hd_cursor_at_2(&above, y - (y > 0), x);
+            const double *down = hd_cursor_at_2(&below, y + (y < last), x);
+
+            if (!here || !left || !right || !up || !down)
+                return HD_EINVAL;
+            to[j] = *here + 0.2 * (*left + *right + *up + *down - 4 * *here);
+        }
+    }
+    return HD_OK;
+}
+
 // `count` elements of row y, from x on.
 static const double *row_at(struct hd_access *access, int64_t y, int64_t x,
                             int64_t count)
@@ -241,6 +308,11 @@ static void stencil_by_index(struct rig *rig, void *data)
     stencil(rig, data, true, spread_by_index);
 }
 
+static void stencil_by_cursor(struct rig *rig, void *data)
+{
+    stencil(rig, data, true, spread_by_cursor);
+}
+
 static void stencil_by_row(struct rig *rig, void *data)
 {
     stencil(rig, data, true, spread_by_row);
@@ -276,11 +348,16 @@ void measure_access(struct rig *rig)
     a.plain = memory_of(a.from, hd_cluster_process(rig->cluster), &size);
     compare(rig, "agile access, a sum in order", "time over a plain array",
             "plain array", &a, sum_all_by_index, plain_sum);
+    compare(rig, "agile access, a sum by a cursor", "time over a plain array",
+            "plain array", &a, sum_all_by_cursor, plain_sum);
     compare(rig, "agile access, a sum by rows", "time over a plain array",
             "plain array", &a, sum_all_by_row, plain_sum);
     compare(rig, "stencil of five points, by index",
             "full view over partial view", "partial view", &a, stencil_by_index,
             stencil_by_tile);
+    compare(rig, "stencil of five points, by cursors",
+            "full view over partial view", "partial view", &a,
+            stencil_by_cursor, stencil_by_tile);
     compare(rig, "stencil of five points, by rows",
             "full view over partial view", "partial view", &a, stencil_by_row,
             stencil_by_tile);

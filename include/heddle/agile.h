@@ -559,6 +559,52 @@ static inline const void *hd_access_at_2(struct hd_access *access, int64_t i,
     return hd_access_move_2(access, i, j);
 }
 
+/// A row of a view of two axes that a loop keeps in registers: hd_access_at_2()
+/// reads the row of its access from memory at every touch, since a call may have
+/// changed it. Begin one with hd_cursor_of() and give it to no function but
+/// hd_cursor_at_2(). Of one access there is one cursor, and nothing else touches
+/// through it.
+///
+/// Invariant: `count_` is 0, or the elements (row_, first_) to
+/// (row_, first_ + count_ - 1) lie from `start_` on, `step_` bytes apart.
+///
+/// Owner: the task's function, as of its access, which must outlive it
+struct hd_cursor {
+    struct hd_access *access_;
+    const char *start_;
+    int64_t row_, first_, step_;
+    uint64_t count_;
+};
+
+static inline struct hd_cursor hd_cursor_of(struct hd_access *access)
+{
+    struct hd_cursor cursor = {access, 0, 0, 0, 0, 0};
+
+    return cursor;
+}
+
+/// Return the cursor in the row of an element; without elements when that fails:
+/// see the `status` of its access.
+HD_API struct hd_cursor hd_cursor_move_2(struct hd_access *access, int64_t i,
+                                         int64_t j) __attribute__((cold));
+
+/// Return the address of an element, to read it, as hd_access_at_2() does; NULL
+/// when that fails. A loop along the last axis costs what it costs over an
+/// array.
+__attribute__((always_inline)) static inline const void *
+hd_cursor_at_2(struct hd_cursor *cursor, int64_t i, int64_t j)
+{
+    uint64_t at = (uint64_t)j - (uint64_t)cursor->first_;
+
+    if (__builtin_expect(i != cursor->row_ || at >= cursor->count_, 0)) {
+        *cursor = hd_cursor_move_2(cursor->access_, i, j);
+        if (cursor->count_ == 0)
+            return 0;
+        at = (uint64_t)j - (uint64_t)cursor->first_;
+    }
+    return cursor->start_ + (int64_t)at * cursor->step_;
+}
+
 /// Get `count` elements, from an index on along the last axis, that follow each
 /// other: where they lie if they are in one block, else copied to memory of the
 /// task, where they stay until the next call with this access. One check for

@@ -189,6 +189,21 @@ const void *hd_access_move_2(struct hd_access *access, int64_t i, int64_t j)
     return address_of(access, index);
 }
 
+struct hd_cursor hd_cursor_move_2(struct hd_access *access, int64_t i,
+                                  int64_t j)
+{
+    struct hd_cursor cursor = hd_cursor_of(access);
+
+    if (!hd_access_move_2(access, i, j))
+        return cursor;
+    cursor.start_ = access->row_start_;
+    cursor.row_ = access->row_;
+    cursor.first_ = access->row_first_;
+    cursor.step_ = access->row_step_ * (int64_t)access->element_;
+    cursor.count_ = access->row_count_;
+    return cursor;
+}
+
 // Rows ------------------------------------------------------------------------
 
 // Have room for a row; the one before may go when the task ends.

@@ -58,6 +58,18 @@ static bool look_at_row(struct look *look, struct hd_access *access, int64_t i,
     return row != NULL;
 }
 
+// A cursor that steps between rows and tiles, with an access of its own.
+static bool look_by_cursor(struct look *look, struct hd_cursor *cursor,
+                           int64_t i, int64_t j)
+{
+    const uint32_t *one = hd_cursor_at_2(cursor, i, j);
+
+    if (one)
+        look->wrong += *one != should_be(look, i, j);
+    look->looked++;
+    return one != NULL;
+}
+
 static bool look_at(struct look *look, struct hd_access *access, int64_t i,
                     int64_t j)
 {
@@ -80,25 +92,30 @@ static hd_status look_everywhere(struct hd_task *task, const struct hd_tile *c,
     const struct hd_grid *grid = &look->view.grid;
     int64_t top = grid->offset[0], left = grid->offset[1];
     int64_t height = grid->extent[0], width = grid->extent[1];
-    struct hd_access access;
+    struct hd_access access, other;
     bool good = true;
 
     (void)c;
     (void)in;
     (void)why;
     hd_access_begin(&access, task, 0);
+    hd_access_begin(&other, task, 0);
+    struct hd_cursor cursor = hd_cursor_of(&other);
     for (int64_t i = 0; i < height && good; i++) {
         for (int64_t j = 0; j < width && good; j++) {
             int64_t rest = 1 + (i * 7 + j * 3) % (width - j);
 
             good = look_at(look, &access, top + i, left + j) &&
+                   look_by_cursor(look, &cursor, top + i, left + j) &&
+                   look_by_cursor(look, &cursor, top + (i * j) % height,
+                                  left + j) &&
                    look_at(look, &access, top + (i + j) % height,
                            left + (j * 11) % width) &&
                    look_at_row(look, &access, top + i, left + j, rest);
         }
         good = good && look_at_row(look, &access, top + i, left, width);
     }
-    return good ? HD_OK : access.status;
+    return access.status ? access.status : other.status;
 }
 
 static void same(int64_t i, int64_t j, int64_t *index)
@@ -177,7 +194,9 @@ static hd_status look_beside(struct hd_task *task, const struct hd_tile *c,
     hd_access_begin(&access, task, 0);
     if (hd_access_row(&access, look->row, look->row[2]))
         return HD_OK;
+    struct hd_cursor cursor = hd_cursor_of(&access);
     CHECK(!hd_access_at_2(&access, 0, 0, 4)); // nor anything after it
+    CHECK(!hd_cursor_at_2(&cursor, 0, 0));
     return access.status;
 }
 

@@ -47,9 +47,6 @@ OPEN = {
 # Files of a folder, beside tests: as many as can be taken in at once.
 MAX_FILES = 25
 
-# Folders that are larger still.
-LARGE = {"backend/cpu"}
-
 # Header pattern: the only folder that may include it.
 HOMES = {
     r"cuda.*": "backend/cuda",
@@ -125,10 +122,8 @@ def complaints_about_sizes():
     for folder in [SRC, *(f for f in SRC.rglob("*") if f.is_dir())]:
         name = folder.relative_to(SRC).as_posix()
         count = len(files_of(folder))
-        if count > MAX_FILES and name not in LARGE:
+        if count > MAX_FILES:
             yield f"src/{name}: has {count} files, more than {MAX_FILES}"
-        if count <= MAX_FILES and name in LARGE:
-            yield f"src/{name}: has {count} files only: take it out of LARGE"
 
 
 def complaints_about_rooms(home):

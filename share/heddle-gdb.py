@@ -9,7 +9,7 @@
     heddle watch VARIABLE X [Y [Z]]   stop when that variable of it changes
 
 What the script knows of memory is in src/backend/frame.h and
-src/backend/cpu/fiber.c, where each offset is asserted.
+src/backend/cpu/fiber/fiber.c, where each offset is asserted.
 """
 
 import re
@@ -25,7 +25,7 @@ STATES = ("runs", "waits at line", "waits for its sub-group at line", "ended",
           "waits for some of its sub-group at line")
 
 # What a switch saves, by words from where the stack pointer stands, and the
-# size of all (src/backend/cpu/stack.c).
+# size of all (src/backend/cpu/fiber/stack.c).
 SAVED = {
     "i386:x86-64": (
         {"r15": 1, "r14": 2, "r13": 3, "r12": 4, "rbx": 5, "rbp": 6, "rip": 7},

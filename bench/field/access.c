@@ -1,7 +1,7 @@
-// What the two views cost: elements by index (hd_access_at_2()), by index in a row
-// that registers hold (hd_cursor_at_2()) and by row (hd_access_row()) beside a
-// plain array, and the same stencil written in the full view, in these ways, and
-// in the partial one.
+// What the two views cost: elements by index (hd_access_at_2()), by index in a
+// row that registers hold (hd_cursor_at_2()) and by row (hd_access_row())
+// beside a plain array, and the same stencil written in the full view, in these
+// ways, and in the partial one.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -560,10 +560,10 @@ static inline const void *hd_access_at_2(struct hd_access *access, int64_t i,
 }
 
 /// A row of a view of two axes that a loop keeps in registers: hd_access_at_2()
-/// reads the row of its access from memory at every touch, since a call may have
-/// changed it. Begin one with hd_cursor_of() and give it to no function but
-/// hd_cursor_at_2(). Of one access there is one cursor, and nothing else touches
-/// through it.
+/// reads the row of its access from memory at every touch, since a call may
+/// have changed it. Begin one with hd_cursor_of() and give it to no function
+/// but hd_cursor_at_2(). Of one access there is one cursor, and nothing else
+/// touches through it.
 ///
 /// Invariant: `count_` is 0, or the elements (row_, first_) to
 /// (row_, first_ + count_ - 1) lie from `start_` on, `step_` bytes apart.
@@ -583,16 +583,16 @@ static inline struct hd_cursor hd_cursor_of(struct hd_access *access)
     return cursor;
 }
 
-/// Return the cursor in the row of an element; without elements when that fails:
-/// see the `status` of its access.
+/// Return the cursor in the row of an element; without elements when that
+/// fails: see the `status` of its access.
 HD_API struct hd_cursor hd_cursor_move_2(struct hd_access *access, int64_t i,
                                          int64_t j) __attribute__((cold));
 
 /// Return the address of an element, to read it, as hd_access_at_2() does; NULL
 /// when that fails. A loop along the last axis costs what it costs over an
 /// array.
-__attribute__((always_inline)) static inline const void *
-hd_cursor_at_2(struct hd_cursor *cursor, int64_t i, int64_t j)
+__attribute__((always_inline)) static inline const void *hd_cursor_at_2(
+    struct hd_cursor *cursor, int64_t i, int64_t j)
 {
     uint64_t at = (uint64_t)j - (uint64_t)cursor->first_;
 

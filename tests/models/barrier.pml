@@ -1,4 +1,4 @@
-/* The barrier of a host unit (hdu_barrier() in src/backend/cpu/team.c), whose
+/* The barrier of a host unit (hdu_barrier() in src/backend/cpu/unit/team.c), whose
  * cores sleep in it: nobody passes before all have come, nobody sleeps on after.
  *
  * The accesses of the source are sequentially consistent; here they are a

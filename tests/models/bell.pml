@@ -1,5 +1,5 @@
 /* A host unit asleep at its bell (hdu_pause() and hdi_team_ring() in
- * src/backend/cpu/team.c): it does not stay asleep beside a task.
+ * src/backend/cpu/unit/team.c): it does not stay asleep beside a task.
  *
  * The worker rings often and fences never; the unit, before it sleeps, makes
  * every thread pass a fence (membarrier). When both have come to rest and a task

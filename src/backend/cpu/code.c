@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/lines.h"
+#include "backend/cpu/fault/lines.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "backend/cpu/lines.h"
-#include "backend/cpu/region.h"
-#include "backend/cpu/shelter.h"
+#include "backend/cpu/fault/lines.h"
+#include "backend/cpu/fault/shelter.h"
+#include "backend/cpu/unit/region.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/topology.h"

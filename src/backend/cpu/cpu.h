@@ -5,7 +5,7 @@
 #define HDI_BACKEND_CPU_CPU_H
 
 #include "backend/backend.h"
-#include "backend/cpu/shelter.h"
+#include "backend/cpu/fault/shelter.h"
 #include "backend/mailbox.h"
 
 struct hdi_mailbox_region;

@@ -1,8 +1,8 @@
 // The cpu backend by itself: its device, its memory, and images that are none.
 #include <string.h>
 
-#include "backend/cpu/core.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/unit/core.h"
 #include "base/topology.h"
 #include "tests/check.h"
 

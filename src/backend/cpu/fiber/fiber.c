@@ -8,7 +8,7 @@
 //                  -> ENDED
 //
 // Sub-groups meet before their group does, groups before the grid does.
-#include "backend/cpu/fiber.h"
+#include "backend/cpu/fiber/fiber.h"
 
 #include <stdbool.h>
 #include <stdio.h>

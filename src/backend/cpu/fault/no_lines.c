@@ -1,5 +1,5 @@
 // Of a build without libdw.
-#include "backend/cpu/lines.h"
+#include "backend/cpu/fault/lines.h"
 
 const char *hdi_lines_description(void)
 {

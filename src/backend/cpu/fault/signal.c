@@ -11,7 +11,7 @@
 #include <time.h>
 #include <ucontext.h>
 
-#include "backend/cpu/shelter.h"
+#include "backend/cpu/fault/shelter.h"
 #include "base/log.h"
 
 enum {

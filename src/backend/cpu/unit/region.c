@@ -1,4 +1,4 @@
-#include "backend/cpu/region.h"
+#include "backend/cpu/unit/region.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // Invariant: `mine.now` is the shelter that this thread runs a kernel in, and
 // its `stack` is set exactly between the note and the landing in the assembly;
 // only then a handler may leave.
-#include "backend/cpu/shelter.h"
+#include "backend/cpu/fault/shelter.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -8,7 +8,7 @@
 #define HDI_BACKEND_CPU_TEAM_H
 
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/region.h"
+#include "backend/cpu/unit/region.h"
 #include "backend/unit.h"
 
 struct hdi_team;

@@ -1,4 +1,4 @@
-#include "backend/cpu/shadow.h"
+#include "backend/cpu/check/shadow.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // User-level threads, run by functions that stand for compiled kernels.
-#include "backend/cpu/fiber.h"
+#include "backend/cpu/fiber/fiber.h"
 
 #include <fenv.h>
 #include <pthread.h>

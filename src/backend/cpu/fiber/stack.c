@@ -1,4 +1,4 @@
-#include "backend/cpu/stack.h"
+#include "backend/cpu/fiber/stack.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // An image with line tables for lines_test: the lines are those of another
 // file.
-#include "backend/cpu/lines_probe.h"
+#include "backend/cpu/fault/lines_probe.h"
 
 #line 100 "elsewhere.cl"
 int hdi_probe_first(int a)

@@ -8,14 +8,14 @@
 //
 // Invariant: the team is freed by the last of `holders`, so a core that hangs
 // keeps all that it may still touch.
-#include "backend/cpu/team.h"
+#include "backend/cpu/unit/team.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu/core.h"
+#include "backend/cpu/unit/core.h"
 #include "base/futex.h"
 #include "base/memory.h"
 #include "base/topology.h"

@@ -1,6 +1,6 @@
 // Where coroutines lie: whatever came before, they do not overlap, and where
 // that costs nothing there is nothing behind each.
-#include "backend/cpu/coroutine.h"
+#include "backend/cpu/fiber/coroutine.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "backend/cpu/screener.h"
+#include "backend/cpu/check/screener.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

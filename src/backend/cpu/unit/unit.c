@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu/core.h"
-#include "backend/cpu/team.h"
+#include "backend/cpu/unit/core.h"
+#include "backend/cpu/unit/team.h"
 #include "base/clock.h"
 
 enum {

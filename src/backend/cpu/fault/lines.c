@@ -1,4 +1,4 @@
-#include "backend/cpu/lines.h"
+#include "backend/cpu/fault/lines.h"
 
 #include <elfutils/libdw.h>
 #include <elfutils/version.h>

@@ -1,4 +1,4 @@
-#include "backend/cpu/core.h"
+#include "backend/cpu/unit/core.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // The checker by itself: accesses as checked code would tell them.
-#include "backend/cpu/checker.h"
+#include "backend/cpu/check/checker.h"
 
 #include <string.h>
 

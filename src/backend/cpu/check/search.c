@@ -5,7 +5,7 @@
 //
 // Invariant: the first access that fits is kept, so the answer is the same
 // whatever comes later.
-#include "backend/cpu/search.h"
+#include "backend/cpu/check/search.h"
 
 #include <stdio.h>
 #include <string.h>

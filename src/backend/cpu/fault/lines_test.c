@@ -1,5 +1,5 @@
 // Lines of an image that a compiler has made, whole and damaged.
-#include "backend/cpu/lines.h"
+#include "backend/cpu/fault/lines.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,4 +1,4 @@
-#include "backend/cpu/coroutine.h"
+#include "backend/cpu/fiber/coroutine.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -8,14 +8,14 @@
 //
 // Two accesses of one phase have no barrier between them. A new group begins
 // above all phases of the one before, so its notes are worth nothing.
-#include "backend/cpu/checker.h"
+#include "backend/cpu/check/checker.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu/search.h"
-#include "backend/cpu/shadow.h"
+#include "backend/cpu/check/search.h"
+#include "backend/cpu/check/shadow.h"
 #include "base/text.h"
 
 enum {

@@ -3,12 +3,12 @@
 #ifndef HDI_BACKEND_CPU_CORE_H
 #define HDI_BACKEND_CPU_CORE_H
 
-#include "backend/cpu/block.h"
-#include "backend/cpu/checker.h"
+#include "backend/cpu/check/checker.h"
+#include "backend/cpu/check/screener.h"
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/fiber.h"
-#include "backend/cpu/screener.h"
-#include "backend/cpu/shelter.h"
+#include "backend/cpu/fault/shelter.h"
+#include "backend/cpu/fiber/fiber.h"
+#include "backend/cpu/unit/block.h"
 
 // Of one run at a time. `trapped`, `fault` and `findings` are of the latest.
 struct hdi_cpu_core {

@@ -1,4 +1,4 @@
-#include "backend/cpu/block.h"
+#include "backend/cpu/unit/block.h"
 
 #include <string.h>
 

@@ -14,8 +14,8 @@
 
 #include <stdatomic.h>
 
-#include "backend/cpu/coroutine.h"
-#include "backend/cpu/stack.h"
+#include "backend/cpu/fiber/coroutine.h"
+#include "backend/cpu/fiber/stack.h"
 #include "backend/frame.h"
 #include "backend/print.h"
 #include "heddle/status.h"

@@ -178,6 +178,11 @@ static const struct {
      "  a[2 * i & 63] = 3;\n"
      "}\n",
      "work-items keep their order: one may touch in line"},
+    {"kernel void k(global const int *from, global int *to) {\n"
+     "  int i = get_local_id(0), j = 3 * i & 63;\n"
+     "  to[get_global_id(0)] = from[j] + from[j + 1] + from[j + 2];\n"
+     "}\n",
+     "line 3: serialised: LLVM mistakes an index that wraps"},
 };
 
 // What is told of a kernel whose loop has that many lines like this one, where

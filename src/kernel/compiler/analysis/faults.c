@@ -102,6 +102,109 @@ bool hdi_faults_quotient(const struct hdi_region *region)
     return false;
 }
 
+// Indices that wrap -----------------------------------------------------------
+
+static bool is_divergent(const struct hdi_flow *flow, LLVMValueRef value)
+{
+    return LLVMIsAInstruction(value) && hdi_flow_is_divergent(flow, value);
+}
+
+// The value is what is stored to a slot, or an operand of it: of all of these,
+// whether one is `found`. `left` as above; with none left it may be.
+static bool any(const struct hdi_flow *flow, LLVMValueRef value,
+                bool (*found)(const struct hdi_flow *, LLVMValueRef,
+                              unsigned *),
+                unsigned *left)
+{
+    if (!LLVMIsALoadInst(value)) {
+        for (int o = 0; o < LLVMGetNumOperands(value); o++)
+            if (found(flow, LLVMGetOperand(value, (unsigned)o), left))
+                return true;
+        return false;
+    }
+    LLVMValueRef slot = LLVMGetOperand(value, 0);
+    if (hdi_map_index(&flow->slot_index, slot) == SIZE_MAX)
+        return false;
+    for (LLVMUseRef u = LLVMGetFirstUse(slot); u; u = LLVMGetNextUse(u))
+        if (LLVMIsAStoreInst(LLVMGetUser(u)) &&
+            found(flow, LLVMGetOperand(LLVMGetUser(u), 0), left))
+            return true;
+    return false;
+}
+
+// Whether it may differ between neighbours by no power of two.
+static bool has_step(const struct hdi_flow *flow, LLVMValueRef value,
+                     unsigned *left)
+{
+    if (!is_divergent(flow, value))
+        return false;
+    if (*left == 0)
+        return true;
+    --*left;
+    LLVMOpcode code = LLVMGetInstructionOpcode(value);
+    LLVMValueRef by =
+        LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
+    if (code == LLVMMul) {
+        if (!LLVMIsAConstantInt(by))
+            return true;
+        uint64_t n = LLVMConstIntGetZExtValue(by);
+        return (n & (n - 1)) != 0 || any(flow, value, has_step, left);
+    }
+    if ((code == LLVMAdd || code == LLVMSub) && is_divergent(flow, by) &&
+        is_divergent(flow, LLVMGetOperand(value, 0)))
+        return true;
+    return any(flow, value, has_step, left);
+}
+
+// A mask of low bits, or a number of less than 32 bits that is made wider.
+static bool wraps(const struct hdi_flow *flow, LLVMValueRef value,
+                  unsigned *left)
+{
+    if (!is_divergent(flow, value))
+        return false;
+    if (*left == 0)
+        return true;
+    --*left;
+    LLVMOpcode code = LLVMGetInstructionOpcode(value);
+    unsigned steps = MAX_VALUES;
+    if (code == LLVMAnd && LLVMIsAConstantInt(LLVMGetOperand(value, 1))) {
+        uint64_t mask = LLVMConstIntGetZExtValue(LLVMGetOperand(value, 1));
+        if ((mask & (mask + 1)) == 0 &&
+            has_step(flow, LLVMGetOperand(value, 0), &steps))
+            return true;
+    }
+    if (code == LLVMZExt &&
+        LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMIntegerTypeKind &&
+        LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(value, 0))) < 32 &&
+        has_step(flow, LLVMGetOperand(value, 0), &steps))
+        return true;
+    if (LLVMIsALoadInst(value) || LLVMIsAGetElementPtrInst(value) ||
+        LLVMIsABinaryOperator(value) || LLVMIsACastInst(value))
+        return any(flow, value, wraps, left);
+    return false;
+}
+
+bool hdi_faults_wrap(const struct hdi_region *region)
+{
+    const struct hdi_flow *flow = region->flow;
+
+    for (size_t i = 0; i < region->count; i++)
+        for (LLVMValueRef x =
+                 LLVMGetFirstInstruction(flow->blocks[region->blocks[i]].block);
+             x; x = LLVMGetNextInstruction(x)) {
+            unsigned left = MAX_VALUES;
+            if ((LLVMIsALoadInst(x) &&
+                 wraps(flow, LLVMGetOperand(x, 0), &left)) ||
+                (LLVMIsAStoreInst(x) &&
+                 wraps(flow, LLVMGetOperand(x, 1), &left))) {
+                hdi_note(flow->llvm, x,
+                         "serialised: LLVM mistakes an index that wraps");
+                return true;
+            }
+        }
+    return false;
+}
+
 // Shifts ----------------------------------------------------------------------
 
 static void bound_shift(LLVMValueRef shift)

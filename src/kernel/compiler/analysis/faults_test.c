@@ -219,6 +219,48 @@ static void too_many_checks_are_left_out(void)
     machine_close(&m);
 }
 
+// Where an index that wraps begins at 0 LLVM does not ask whether it does.
+static void wrapping_indices_are_not_asked_about(void)
+{
+    static const char text[] =
+        "define void @f(ptr noalias %in, ptr noalias %out, i64 %n) {\n"
+        "entry:\n"
+        "  br label %loop\n"
+        "loop:\n"
+        "  %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n"
+        "  %m = mul nuw nsw i64 %i, 3\n"
+        "  %a = and i64 %m, 63\n"
+        "  %p = getelementptr inbounds i32, ptr %in, i64 %a\n"
+        "  %x = load i32, ptr %p\n"
+        "  %p1 = getelementptr inbounds i8, ptr %p, i64 4\n"
+        "  %x1 = load i32, ptr %p1\n"
+        "  %p2 = getelementptr inbounds i8, ptr %p, i64 8\n"
+        "  %x2 = load i32, ptr %p2\n"
+        "  %s = add i32 %x, %x1\n"
+        "  %t = add i32 %s, %x2\n"
+        "  %q = getelementptr inbounds i32, ptr %out, i64 %i\n"
+        "  store i32 %t, ptr %q\n"
+        "  %next = add nuw nsw i64 %i, 1\n"
+        "  %done = icmp eq i64 %next, %n\n"
+        "  br i1 %done, label %end, label %loop, !llvm.loop !0\n"
+        "end:\n"
+        "  ret void\n"
+        "}\n"
+        "!0 = distinct !{!0, !1, !2}\n"
+        "!1 = !{!\"llvm.loop.vectorize.width\", i32 4}\n"
+        "!2 = !{!\"llvm.loop.vectorize.enable\", i1 true}\n";
+    struct machine m = machine_open("+avx2");
+    LLVMModuleRef module = vectorise(&m, text);
+    char *code = LLVMPrintModuleToString(module);
+
+    CHECK(strstr(code, "vector.scevcheck"));
+    CHECK(strstr(code, "load <12 x i32>")); // neighbours, at once
+    CHECK(!strstr(code, "umul.with.overflow"));
+    LLVMDisposeMessage(code);
+    LLVMDisposeModule(module);
+    machine_close(&m);
+}
+
 int main(void)
 {
 #ifdef __x86_64__
@@ -227,6 +269,7 @@ int main(void)
     far_shifts_are_taken_for_0();
     quotients_are_those_of_the_first_lane();
     too_many_checks_are_left_out();
+    wrapping_indices_are_not_asked_about();
     return 0;
 #else
     SKIP("the faults are those of code for x86-64");

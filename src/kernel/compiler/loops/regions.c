@@ -623,7 +623,8 @@ static bool write_code(struct writing *w)
     e->ordered = e->scalar = false;
     if (ok && !lanes && !form.lone)
         ok = hdi_hazard_find(region, &e->ordered, &e->scalar);
-    e->scalar |= !lanes && !form.lone && hdi_faults_quotient(region);
+    e->scalar |= !lanes && !form.lone &&
+                 (hdi_faults_quotient(region) || hdi_faults_wrap(region));
     form.lanes = lanes ? lanes->span : 0;
     form.limit = lanes && lanes->splits ? lanes->split.line : 0;
     ok &= add_form(&all->forms, form);

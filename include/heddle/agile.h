@@ -589,16 +589,21 @@ HD_API struct hd_cursor hd_cursor_move_2(struct hd_access *access, int64_t i,
                                          int64_t j) __attribute__((cold));
 
 /// Return the address of an element, to read it, as hd_access_at_2() does; NULL
-/// when that fails. A loop along the last axis costs what it costs over an
-/// array.
+/// when that fails. A loop along the last axis loads nothing but the elements.
 __attribute__((always_inline)) static inline const void *hd_cursor_at_2(
     struct hd_cursor *cursor, int64_t i, int64_t j)
 {
     uint64_t at = (uint64_t)j - (uint64_t)cursor->first_;
 
     if (__builtin_expect(i != cursor->row_ || at >= cursor->count_, 0)) {
-        *cursor = hd_cursor_move_2(cursor->access_, i, j);
-        if (cursor->count_ == 0)
+        // Member by member: what a call returns whole it writes to memory.
+        const struct hd_cursor next = hd_cursor_move_2(cursor->access_, i, j);
+        cursor->start_ = next.start_;
+        cursor->row_ = next.row_;
+        cursor->first_ = next.first_;
+        cursor->step_ = next.step_;
+        cursor->count_ = next.count_;
+        if (next.count_ == 0)
             return 0;
         at = (uint64_t)j - (uint64_t)cursor->first_;
     }

@@ -5,7 +5,8 @@
 #include "tests/kernel/try.h"
 
 enum {
-    MOST = 300 // work-items of a group
+    MOST = 300, // work-items of a group
+    ROOM = 4    // elements of each
 };
 
 // `step` is what work-item l does of one step; `in` what stands in front of it
@@ -17,14 +18,18 @@ static const char source[] =
     "kernel void name(global float *to, int first, local float *part, \\\n"
     "                 local int *which) { \\\n"
     "    number l = get_local_id(0); \\\n"
-    "    part[l] = to[l]; \\\n"
-    "    which[l] = l; \\\n"
+    "    int size = get_local_size(0); \\\n"
+    "    for (int i = get_local_id(0); i < ROOM * size; i += size) { \\\n"
+    "        part[i] = to[i]; \\\n"
+    "        which[i] = i; \\\n"
+    "    } \\\n"
     "    WAIT \\\n"
     "    for (number n = first; condition; more) { \\\n"
     "        in if (l < n) { step } out \\\n"
     "    } \\\n"
     "    WAIT \\\n"
-    "    to[l] = part[l] + 1000 * which[l]; \\\n"
+    "    for (int i = get_local_id(0); i < ROOM * size; i += size) \\\n"
+    "        to[i] = part[i] + 1000 * which[i]; \\\n"
     "}\n"
     "#define SUM part[l] += part[l + n];\n"
     "#define LEAST float a = part[l], b = part[l + n]; \\\n"
@@ -76,22 +81,23 @@ static void step(const char *name, float *part, int *which, int l, int n)
 static void run(struct try *t, const struct hd_program *p,
                 const struct kind *kind, int size, int first)
 {
-    static float to[MOST], *pto = to;
-    float part[MOST];
-    int which[MOST], wrong = 0;
+    static float to[ROOM * MOST], *pto = to;
+    float part[ROOM * MOST];
+    int which[ROOM * MOST], wrong = 0;
 
-    for (int i = 0; i < size; i++) {
+    for (int i = 0; i < ROOM * size; i++) {
         part[i] = to[i] = (float)(i * 7919 % 1009) / 64;
         which[i] = i;
     }
     TRY_RUN(t, p, kind->name,
             ((struct try_range){1, {(uint64_t)size}, {(uint32_t)size}, {0}}),
-            TRY_VALUE(pto), TRY_VALUE(first), TRY_LOCAL((size_t)size * 4),
-            TRY_LOCAL((size_t)size * 4));
+            TRY_VALUE(pto), TRY_VALUE(first),
+            TRY_LOCAL((size_t)size * ROOM * 4),
+            TRY_LOCAL((size_t)size * ROOM * 4));
     for (int n = first; n >= kind->last; n /= kind->by)
-        for (int l = 0; l < n; l++)
+        for (int l = 0; l < n && l < size; l++)
             step(kind->name, part, which, l, n);
-    for (int l = 0; l < size; l++)
+    for (int l = 0; l < ROOM * size; l++)
         wrong += to[l] != part[l] + (float)(1000 * which[l]);
     if (wrong)
         printf("%s, group of %d, first step %d: %d wrong\n", kind->name, size,
@@ -108,7 +114,7 @@ static bool does_pairs(const struct hd_program *p, const char *name)
 int main(void)
 {
     struct try t = try_open();
-    struct hd_program *p = try_build(&t, source, "-cl-std=CL1.2");
+    struct hd_program *p = try_build(&t, source, "-cl-std=CL1.2 -D ROOM=4");
 
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
         const struct kind *kind = &kinds[k];
@@ -116,6 +122,10 @@ int main(void)
         for (int size = 1; size <= MOST; size += size < 40 ? 1 : 13) {
             run(&t, p, kind, size, size / 2);
             run(&t, p, kind, size, size / 3);
+            // More of them than there are work-items.
+            run(&t, p, kind, size, size);
+            run(&t, p, kind, size, 2 * size);
+            run(&t, p, kind, size, 3 * size);
         }
         run(&t, p, kind, 256, 128);
         if (strcmp(kind->name, "below_zero") == 0)

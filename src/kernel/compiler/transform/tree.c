@@ -1,7 +1,8 @@
 // The loop, before and after:
 //
 //     head:   n; is it 0? exit : ask       head:   n; is it 0? exit : choose
-//     ask:    l < n? step : next           choose: is n even? both : ask
+//     ask:    l < n? step : next           choose: is n even, and no more than
+//                                                  work-items? both : ask
 //     step:   part[l] = f(part[l],         both:   l < n / 2? steps : further
 //                         part[l + n])     steps:  one step of l and one of
 //     next:   n /= 2; head                         l + n / 2, another of l
@@ -9,9 +10,10 @@
 //                                          ask, step, next: as they were
 //
 // Barriers stand in `ask` or `next`, and then in `both` or `further` too, so
-// the group branches at `choose`. In a step nobody touches what another one
-// writes, and of the two steps l, l + n / 2, l + n and l + n + n / 2 touch no
-// others.
+// the group branches at `choose`: on an n that is the group's. In a step nobody
+// touches what another one writes, and of the two steps l, l + n / 2, l + n and
+// l + n + n / 2 touch no others. With n work-items or more one of them is
+// l + n / 2, whose step the first takes over.
 #include "kernel/compiler/transform/tree.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -127,6 +129,31 @@ static bool find_head(struct tree *t)
     return false;
 }
 
+// Is it the same for all work-items of a group, as far as that is plain?
+static bool is_of_group(LLVMValueRef value, unsigned depth)
+{
+    enum hdi_call kind = hdi_call_kind(value);
+
+    if (LLVMIsAConstantInt(value) || LLVMIsAArgument(value) ||
+        kind == HDI_CALL_LOCAL_SIZE || kind == HDI_CALL_ENQUEUED_LOCAL_SIZE ||
+        kind == HDI_CALL_GLOBAL_SIZE || kind == HDI_CALL_NUM_GROUPS ||
+        kind == HDI_CALL_GROUP_ID)
+        return true;
+    bool ok =
+        depth > 0 && (LLVMIsABinaryOperator(value) || LLVMIsACastInst(value) ||
+                      LLVMIsASelectInst(value) || LLVMIsAICmpInst(value) ||
+                      (LLVMIsACallInst(value) &&
+                       LLVMIsAFunction(LLVMGetCalledValue(value)) &&
+                       LLVMGetIntrinsicID(LLVMGetCalledValue(value)) != 0));
+    unsigned count = !ok ? 0
+                     : LLVMIsACallInst(value)
+                         ? LLVMGetNumArgOperands(value)
+                         : (unsigned)LLVMGetNumOperands(value);
+    for (unsigned i = 0; ok && i < count; i++)
+        ok = is_of_group(LLVMGetOperand(value, i), depth - 1);
+    return ok;
+}
+
 static unsigned count_predecessors(LLVMBasicBlockRef block)
 {
     unsigned count = 0;
@@ -175,13 +202,17 @@ static bool find_ask(struct tree *t, unsigned *barriers)
 static bool find_next(const struct tree *t, unsigned *barriers)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(t->next);
-    LLVMValueRef after = NULL;
+    LLVMValueRef after = NULL, before = NULL;
 
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef value = LLVMGetIncomingValue(t->carried, i);
         if (LLVMGetIncomingBlock(t->carried, i) == t->next)
-            after = LLVMGetIncomingValue(t->carried, i);
-    if (!after || count_predecessors(t->next) != 2 ||
-        LLVMGetNumSuccessors(end) != 1 ||
+            after = value;
+        else
+            before = value;
+    }
+    if (!after || !before || !is_of_group(before, MAX_DEPTH) ||
+        count_predecessors(t->next) != 2 || LLVMGetNumSuccessors(end) != 1 ||
         !(t->n == t->carried ? is_half_of(after, t->n) : after == t->n))
         return false;
     for (LLVMValueRef x = LLVMGetFirstInstruction(t->next); x != end;
@@ -505,9 +536,13 @@ static void rewrite(struct tree *t)
     uint64_t sign = UINT64_C(1) << (LLVMGetIntTypeWidth(type) - 1);
     LLVMValueRef bits = LLVMBuildAnd(
         b, t->n, LLVMConstInt(type, t->is_signed ? 1 | sign : 1, false), "");
-    LLVMBuildCondBr(b,
-                    LLVMBuildICmp(b, LLVMIntEQ, bits, LLVMConstNull(type), ""),
-                    both, t->ask);
+    LLVMValueRef size = hdi_build_call(
+        t->llvm, LLVMGetGlobalParent(LLVMGetBasicBlockParent(t->head)), b,
+        HDI_CALL_LOCAL_SIZE);
+    LLVMValueRef pairs = LLVMBuildAnd(
+        b, LLVMBuildICmp(b, LLVMIntEQ, bits, LLVMConstNull(type), ""),
+        LLVMBuildICmp(b, LLVMIntULE, n, size, ""), "");
+    LLVMBuildCondBr(b, pairs, both, t->ask);
 
     LLVMPositionBuilderAtEnd(b, both);
     copy_barriers(t, t->ask);

@@ -5,10 +5,10 @@
 #include "kernel/compiler/flow/try_ir.h"
 #include "kernel/compiler/transform/tree.h"
 
-// A loop over steps that halve n. `step` is what one does; `after` what a turn
-// ends with.
-static void write_tree(struct hdi_text *text, const char *step,
-                       const char *after)
+// A loop over steps that halve n from `first` on. `step` is what one does;
+// `after` what a turn ends with.
+static void write_tree(struct hdi_text *text, const char *first,
+                       const char *step, const char *after)
 {
     hdi_text_print(
         text,
@@ -21,7 +21,7 @@ static void write_tree(struct hdi_text *text, const char *step,
         "  %%x = load float, ptr addrspace(1) %%out\n"
         "  br label %%head\n"
         "head:\n"
-        "  %%n = phi i64 [ %%first, %%0 ], [ %%half, %%next ]\n"
+        "  %%n = phi i64 [ %s, %%0 ], [ %%half, %%next ]\n"
         "  %%ends = icmp eq i64 %%n, 0\n"
         "  br i1 %%ends, label %%end, label %%ask\n"
         "ask:\n"
@@ -42,7 +42,7 @@ static void write_tree(struct hdi_text *text, const char *step,
         "end:\n"
         "  ret void\n"
         "}\n",
-        step, after);
+        first, step, after);
 }
 
 struct counts {
@@ -50,13 +50,14 @@ struct counts {
 };
 
 // What the blocks for two steps have; nothing: there are none.
-static struct counts pairs(const char *step, const char *after)
+static struct counts pairs_from(const char *first, const char *step,
+                                const char *after)
 {
     struct hdi_text text = {0};
     struct try_ir t;
     struct counts counts = {0};
 
-    write_tree(&text, step, after);
+    write_tree(&text, first, step, after);
     try_ir_open(&t, text.data);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(t.llvm.context);
     CHECK(hdi_tree_pair(&t.llvm, builder, t.kernel));
@@ -79,6 +80,11 @@ static struct counts pairs(const char *step, const char *after)
     try_ir_close(&t);
     hdi_text_free(&text);
     return counts;
+}
+
+static struct counts pairs(const char *step, const char *after)
+{
+    return pairs_from("%first", step, after);
 }
 
 #define WAIT  "  call void @_Z7barrierj(i32 1)\n"
@@ -113,7 +119,9 @@ static void values_stay_in_registers(void)
 static void others_stay_as_they_are(void)
 {
     CHECK(is_left(SUM STORE, "")); // no barrier
-    CHECK(is_left(SUM, WAIT));     // nothing is stored
+    // An n of each work-item's own, which the group cannot branch on.
+    CHECK(pairs_from("%l", SUM STORE, WAIT).sums == 0);
+    CHECK(is_left(SUM, WAIT)); // nothing is stored
     CHECK(is_left("  %c = fadd float %a, %x\n" STORE, WAIT)); // its own x
     CHECK(is_left(SUM "  store float %c, ptr addrspace(3) %other\n", WAIT));
     CHECK(is_left(SUM "  store volatile float %c, ptr addrspace(3) %own\n",

@@ -28,7 +28,6 @@ struct hdi_runner {
     pthread_mutex_t lock;
     pthread_cond_t changed; // of all below
     bool ending;
-    uint64_t started; // as on all processes, so it says in which lane
     uint32_t threads;
     struct track tracks[HDI_LANES - 1];
 };
@@ -144,7 +143,8 @@ static hd_status refuse(struct hdi_runner *runner, struct track *t,
     return hdi_lane_agree(t->lane, "hd_forall_kernel()", 0, status, error);
 }
 
-// Without a runner nothing was started, so the first lane is the one, and free.
+// Without a runner nothing was started here, so the lane is free. The count
+// goes on also where there is none, as it does on the processes that have one.
 hd_status hdi_forall_start(struct hd_cluster *cluster, struct hd_pool *pool,
                            hd_status (*function)(void *data,
                                                  struct hdi_lane *lane,
@@ -152,13 +152,14 @@ hd_status hdi_forall_start(struct hd_cluster *cluster, struct hd_pool *pool,
                            void *data, hd_event *event, struct hd_error *error)
 {
     struct started what = {.function = function, .data = data, .pool = pool};
+    uint64_t number = cluster->foralls++ % (HDI_LANES - 1);
     hd_status status = make(cluster, error);
 
     if (status != HD_OK)
-        return hdi_lane_agree(&cluster->lanes[1], "hd_forall_kernel()", 0,
-                              status, error);
+        return hdi_lane_agree(&cluster->lanes[1 + number], "hd_forall_kernel()",
+                              0, status, error);
     struct hdi_runner *runner = cluster->runner;
-    struct track *t = &runner->tracks[runner->started++ % (HDI_LANES - 1)];
+    struct track *t = &runner->tracks[number];
     status = add(runner, t, &what, event, error);
     return status == HD_OK ? HD_OK : refuse(runner, t, status, error);
 }

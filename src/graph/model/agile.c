@@ -298,7 +298,10 @@ static hd_status launch(struct hd_graph *graph, struct hdi_pass *pass,
     if (!inputs || !args) {
         free(inputs);
         free(args);
-        return hdi_fail(error, HD_ENOMEM, "no memory for arguments");
+        hdi_fail(error, HD_ENOMEM, "no memory for arguments");
+        // The other processes wait in this call.
+        return hdi_lane_agree(lane ? lane : &graph->cluster->lanes[0],
+                              "hd_forall_kernel()", 0, HD_ENOMEM, error);
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct hdi_argument *a = &graph->args.at[command->args + i];

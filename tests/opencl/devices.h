@@ -3,8 +3,8 @@
 #ifndef HEDDLE_TESTS_OPENCL_DEVICES_H
 #define HEDDLE_TESTS_OPENCL_DEVICES_H
 
-#include "tests/opencl/driver.h"
 #include "tests/cuda/fake.h"
+#include "tests/opencl/driver.h"
 
 enum {
     CPU,

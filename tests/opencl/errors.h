@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tests/opencl/driver.h"
 #include "icd/table/entries.h"
+#include "tests/opencl/driver.h"
 
 enum {
     ERRORS_BYTES = 1024, // of a buffer

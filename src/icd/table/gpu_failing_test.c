@@ -5,8 +5,8 @@
 //     gpu_failing_test [CALL]
 #include <string.h>
 
-#include "tests/opencl/driver.h"
 #include "tests/cuda/each_call.h"
+#include "tests/opencl/driver.h"
 
 enum {
     N = 128

@@ -160,8 +160,8 @@ static void tell(const struct tell *t, const struct hd_kernel *kernel,
     hdi_bound_give(bound, t->count, t->args);
     for (unsigned i = 0; i < t->count; i++)
         t->images[i] = bound[i].image ? &bound[i].image->shown : NULL;
-    if (hdi_kernel_footprint(kernel, &range, t->args, t->count, &piece, t->images,
-                           t->footprints, &error) != HD_OK)
+    if (hdi_kernel_footprint(kernel, &range, t->args, t->count, &piece,
+                             t->images, t->footprints, &error) != HD_OK)
         for (unsigned i = 0; i < t->count; i++)
             t->footprints[i] = (struct hd_footprint){all, all};
     for (unsigned i = 0; i < t->count; i++)

@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/topology.h"
 #include "dispatch/dispatcher.h"
 #include "launch/broker/tenancy.h"
-#include "base/order.h"
 #include "steal/worker.h"
 
 // CHANNELS: launches beyond that share one, or stand in line. TURN: longer

@@ -14,13 +14,13 @@
 // the region has one, so that its loop must not become vectors.
 bool hdi_faults_quotient(const struct hdi_region *region);
 
-// Indices that wrap, as in a[3 * i & 63]: LLVM takes the mask for a number of few
-// bits that grows by 3, and asks before the loop whether it wraps. Where it begins
-// at 0 it asks whether the loop has more than 64 turns, not whether three times as
-// many fit, and reads neighbours beyond the wrap (SCEVExpander). A step that is a
-// power of two is right, since vectors divide the period. Whether the region has
-// such an index, so that its loop must not become vectors. Counters of loops
-// inside a work-item are not looked at.
+// Indices that wrap, as in a[3 * i & 63]: LLVM takes the mask for a number of
+// few bits that grows by 3, and asks before the loop whether it wraps. Where it
+// begins at 0 it asks whether the loop has more than 64 turns, not whether
+// three times as many fit, and reads neighbours beyond the wrap (SCEVExpander).
+// A step that is a power of two is right, since vectors divide the period.
+// Whether the region has such an index, so that its loop must not become
+// vectors. Counters of loops inside a work-item are not looked at.
 bool hdi_faults_wrap(const struct hdi_region *region);
 
 // LLVM makes one vector of different operations on neighbours, a shift beside

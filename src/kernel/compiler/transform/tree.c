@@ -1,8 +1,10 @@
 // The loop, before and after:
 //
+//                                          before: is n no more than
+//                                          work-items?
 //     head:   n; is it 0? exit : ask       head:   n; is it 0? exit : choose
-//     ask:    l < n? step : next           choose: is n even, and no more than
-//                                                  work-items? both : ask
+//     ask:    l < n? step : next           choose: it was, and n is even?
+//                                                  both : ask
 //     step:   part[l] = f(part[l],         both:   l < n / 2? steps : further
 //                         part[l + n])     steps:  one step of l and one of
 //     next:   n /= 2; head                         l + n / 2, another of l
@@ -13,7 +15,8 @@
 // the group branches at `choose`: on an n that is the group's. In a step nobody
 // touches what another one writes, and of the two steps l, l + n / 2, l + n and
 // l + n + n / 2 touch no others. With n work-items or more one of them is
-// l + n / 2, whose step the first takes over.
+// l + n / 2, whose step the first takes over: of the first n, no other is
+// larger, or below 0.
 #include "kernel/compiler/transform/tree.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -39,6 +42,7 @@ struct tree {
     LLVMBuilderRef builder;
     LLVMBasicBlockRef head, ask, step, next;
     LLVMValueRef carried; // phi node of the head: n, or what n is half of
+    LLVMValueRef first;   // what it begins with
     LLVMValueRef n;
     LLVMValueRef id; // the local id in x: a call
     bool is_signed;  // it and n are compared so
@@ -199,19 +203,19 @@ static bool find_ask(struct tree *t, unsigned *barriers)
 }
 
 // Barriers, and half of n if that is not the carried one; then the head again.
-static bool find_next(const struct tree *t, unsigned *barriers)
+static bool find_next(struct tree *t, unsigned *barriers)
 {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(t->next);
-    LLVMValueRef after = NULL, before = NULL;
+    LLVMValueRef after = NULL;
 
     for (unsigned i = 0; i < 2; i++) {
         LLVMValueRef value = LLVMGetIncomingValue(t->carried, i);
         if (LLVMGetIncomingBlock(t->carried, i) == t->next)
             after = value;
         else
-            before = value;
+            t->first = value;
     }
-    if (!after || !before || !is_of_group(before, MAX_DEPTH) ||
+    if (!after || !t->first || !is_of_group(t->first, MAX_DEPTH) ||
         count_predecessors(t->next) != 2 || LLVMGetNumSuccessors(end) != 1 ||
         !(t->n == t->carried ? is_half_of(after, t->n) : after == t->n))
         return false;
@@ -511,6 +515,27 @@ static void write_steps(struct tree *t, LLVMValueRef n, LLVMValueRef half_of)
     write_stores(t, &a);
 }
 
+// Before the loop: are there as many work-items as the first n? None of an n
+// below 0, which is a large number without a sign.
+static LLVMValueRef write_covers(const struct tree *t)
+{
+    LLVMBuilderRef b = t->builder;
+    bool is_second = LLVMGetIncomingBlock(t->carried, 0) == t->next;
+
+    LLVMPositionBuilderBefore(b,
+                              LLVMGetBasicBlockTerminator(
+                                  LLVMGetIncomingBlock(t->carried, is_second)));
+    LLVMValueRef size = hdi_build_call(
+        t->llvm, LLVMGetGlobalParent(LLVMGetBasicBlockParent(t->head)), b,
+        HDI_CALL_LOCAL_SIZE);
+    LLVMTypeRef type = LLVMTypeOf(size);
+    LLVMValueRef n = LLVMBuildIntCast2(b, t->first, type, t->is_signed, "");
+    if (t->n != t->carried)
+        n = LLVMBuildBinOp(b, t->is_signed ? LLVMAShr : LLVMLShr, n,
+                           LLVMConstInt(type, 1, false), "");
+    return LLVMBuildICmp(b, LLVMIntULE, n, size, "");
+}
+
 static void rewrite(struct tree *t)
 {
     LLVMContextRef c = t->llvm->context;
@@ -525,6 +550,8 @@ static void rewrite(struct tree *t)
                       on = LLVMInsertBasicBlockInContext(c, t->ask, "further");
 
     hdi_note(t->llvm, asked, "does two steps of a tree at once");
+    LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(asked));
+    LLVMValueRef covers = write_covers(t);
     LLVMSetSuccessor(end, LLVMGetSuccessor(end, 0) != t->ask, choose);
     hdi_build_at_end(b, choose);
     LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(asked));
@@ -532,16 +559,10 @@ static void rewrite(struct tree *t)
     LLVMValueRef half_of = half(t, t->n);
     LLVMValueRef n = LLVMBuildIntCast2(b, t->n, wide, false, "");
     LLVMValueRef wide_half = LLVMBuildIntCast2(b, half_of, wide, false, "");
-    // No id is less than a negative number.
-    uint64_t sign = UINT64_C(1) << (LLVMGetIntTypeWidth(type) - 1);
-    LLVMValueRef bits = LLVMBuildAnd(
-        b, t->n, LLVMConstInt(type, t->is_signed ? 1 | sign : 1, false), "");
-    LLVMValueRef size = hdi_build_call(
-        t->llvm, LLVMGetGlobalParent(LLVMGetBasicBlockParent(t->head)), b,
-        HDI_CALL_LOCAL_SIZE);
+    LLVMValueRef odd = LLVMBuildAnd(b, t->n, LLVMConstInt(type, 1, false), "");
     LLVMValueRef pairs = LLVMBuildAnd(
-        b, LLVMBuildICmp(b, LLVMIntEQ, bits, LLVMConstNull(type), ""),
-        LLVMBuildICmp(b, LLVMIntULE, n, size, ""), "");
+        b, LLVMBuildICmp(b, LLVMIntEQ, odd, LLVMConstNull(type), ""), covers,
+        "");
     LLVMBuildCondBr(b, pairs, both, t->ask);
 
     LLVMPositionBuilderAtEnd(b, both);

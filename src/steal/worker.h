@@ -66,6 +66,10 @@ void hdi_pool_on_cancel(struct hd_pool *pool, struct hdi_listener *listener);
 bool hdi_pool_cancelled(const struct hd_pool *pool,
                         const struct hd_group *group);
 
+// The group around all that the pool runs, which is cancelled with the pool;
+// for those who look at it often. The pool's.
+const struct hd_group *hdi_pool_all(const struct hd_pool *pool);
+
 // One less to wait for in the group, which may be gone then. Any thread.
 void hdi_pool_leave(struct hd_pool *pool, struct hd_group *group);
 

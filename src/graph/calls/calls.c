@@ -38,18 +38,31 @@ static bool add_block(struct hdi_calls_list *list, size_t size)
     if (!block)
         return false;
     list->blocks[list->block_count++] = block;
+    list->room += HDI_CALLS_BLOCK;
     return true;
 }
 
-// Blocks that were made for a call that failed later stay, for the next.
-static inline bool make_room(struct hdi_calls_list *list, uint32_t more,
-                             size_t size)
+// Apart from the question whether it is needed, which each call asks.
+__attribute__((noinline)) static bool add_blocks(struct hdi_calls_list *list,
+                                                 uint64_t needed, size_t size,
+                                                 uint32_t most)
 {
-    while ((uint64_t)list->count + more >
-           (uint64_t)list->block_count * HDI_CALLS_BLOCK)
+    if (needed > most)
+        return false;
+    while (needed > list->room)
         if (!add_block(list, size))
             return false;
     return true;
+}
+
+// Room for `more` items, of `most` in all. Blocks that were made for a call
+// that failed later stay, for the next.
+static inline bool make_room(struct hdi_calls_list *list, uint64_t more,
+                             size_t size, uint32_t most)
+{
+    uint64_t needed = list->count + more;
+
+    return needed <= list->room || add_blocks(list, needed, size, most);
 }
 
 static void free_list(struct hdi_calls_list *list)
@@ -102,8 +115,7 @@ static uint32_t *resource_at(const struct hdi_calls *calls, uint32_t index)
 bool hdi_calls_add_resource(struct hdi_calls *calls,
                             const struct hdi_calls_kind *kind)
 {
-    if (calls->resources.count == HDI_CALLS_MAX ||
-        !make_room(&calls->resources, 1, sizeof(uint32_t)) ||
+    if (!make_room(&calls->resources, 1, sizeof(uint32_t), HDI_CALLS_MAX) ||
         (kind && !grow((void **)&calls->kinds, &calls->kind_room,
                        calls->kind_count + 1, sizeof(*calls->kinds))))
         return false;
@@ -120,43 +132,79 @@ bool hdi_calls_add_resource(struct hdi_calls *calls,
 // Between them and `count` nothing is anybody's yet. They are put in before all
 // of them are checked, which saves a second walk.
 struct adding {
-    struct hdi_calls *calls;
-    uint32_t at;  // where the next one goes
-    uint32_t *to; // the same, but at the beginning of a block
-    bool good;    // they name what is there
+    char **block;       // the one after that of `to`
+    uint32_t *to, *end; // where the next one goes; where its block ends
 };
+
+// There is room for all uses of the pass, so for the first of it, if any.
+static inline struct adding begin_adding(const struct hdi_calls_list *uses)
+{
+    uint32_t at = uses->count % HDI_CALLS_BLOCK;
+    char **block = &uses->blocks[uses->count / HDI_CALLS_BLOCK];
+    uint32_t *begin = (uint32_t *)(void *)*block;
+
+    return (struct adding){block + 1, begin + at, begin + HDI_CALLS_BLOCK};
+}
 
 static inline void put_one(struct adding *adding, uint32_t index,
                            enum hdi_calls_how how)
 {
-    if (adding->at % HDI_CALLS_BLOCK == 0)
-        adding->to =
-            hdi_calls_at(&adding->calls->uses, adding->at, sizeof(uint32_t));
-    adding->at++;
+    if (adding->to == adding->end) {
+        adding->to = (uint32_t *)(void *)*adding->block++;
+        adding->end = adding->to + HDI_CALLS_BLOCK;
+    }
     *adding->to++ = index << 2 | (uint32_t)how;
 }
 
-// A handle is checked by one comparison: 0 becomes the largest number.
-static inline void put(struct adding *adding, const uint32_t *handles,
+// False: they name what is not there.
+//
+// A handle is checked by one comparison, as 0 becomes the largest number, and
+// all by the largest of them.
+static inline bool put(struct adding *adding, const uint32_t *handles,
                        unsigned count, enum hdi_calls_how how, uint32_t limit)
 {
+    uint32_t largest = 0;
+
     for (unsigned i = 0; i < count; i++) {
-        adding->good &= handles[i] - 1 < limit;
-        put_one(adding, handles[i] - 1, how);
+        uint32_t index = handles[i] - 1;
+        largest = index > largest ? index : largest;
+        put_one(adding, index, how);
     }
+    return count == 0 || largest < limit;
 }
 
 // The same of what is read, which has to be written.
-static inline void put_reads(struct adding *adding, const uint32_t *handles,
-                             unsigned count, uint32_t limit)
+static inline bool put_reads(struct adding *adding,
+                             const struct hdi_calls *calls,
+                             const hd_resource *handles, unsigned count)
 {
+    uint32_t written = HDI_CALLS_WRITTEN;
+
     for (unsigned i = 0; i < count; i++) {
         uint32_t resource = handles[i] - 1;
-        adding->good =
-            adding->good && resource < limit &&
-            (*resource_at(adding->calls, resource) & HDI_CALLS_WRITTEN);
+        if (resource >= calls->resources.count)
+            return false;
+        written &= *resource_at(calls, resource);
         put_one(adding, resource, HDI_CALLS_READS);
     }
+    return written != 0;
+}
+
+// Reads before writes, and AFTER last: expanding relies on that order
+// (define/compact.c). What a pass both reads and writes is named twice.
+static inline bool put_uses(struct hdi_calls *calls,
+                            const struct hd_call_params *params)
+{
+    struct adding adding = begin_adding(&calls->uses);
+    uint32_t resources = calls->resources.count;
+
+    return put_reads(&adding, calls, params->reads, params->read_count) &&
+           put(&adding, params->writes, params->write_count, HDI_CALLS_WRITES,
+               resources) &&
+           put(&adding, params->overwrites, params->overwrite_count,
+               HDI_CALLS_OVERWRITES, resources) &&
+           put(&adding, params->after, params->after_count, HDI_CALLS_AFTER,
+               calls->passes.count);
 }
 
 // After all of the pass is known to be good, since it could not be undone: the
@@ -186,8 +234,6 @@ static uint32_t find_function(struct hdi_calls *calls,
     return calls->function_count++;
 }
 
-// Reads before writes, and AFTER last: expanding relies on that order
-// (define/compact.c). What a pass both reads and writes is named twice.
 bool hdi_calls_add(struct hdi_calls *calls, const struct hd_call_params *params,
                    const struct hdi_calls_label *label)
 {
@@ -195,26 +241,14 @@ bool hdi_calls_add(struct hdi_calls *calls, const struct hd_call_params *params,
                     params->overwrite_count + params->after_count;
     uint32_t index = calls->passes.count;
 
-    if (index == HDI_CALLS_MAX || uses > HDI_CALLS_MAX ||
-        calls->uses.count + uses > UINT32_MAX ||
-        !make_room(&calls->passes, 1, sizeof(struct hdi_calls_pass)) ||
-        !make_room(&calls->uses, (uint32_t)uses, sizeof(uint32_t)) ||
+    if (!make_room(&calls->passes, 1, sizeof(struct hdi_calls_pass),
+                   HDI_CALLS_MAX) ||
+        !make_room(&calls->uses, uses, sizeof(uint32_t), HDI_CALLS_USES) ||
         (label && !grow((void **)&calls->labels, &calls->label_room,
                         calls->label_count + 1, sizeof(*calls->labels))))
         return false;
 
-    struct adding adding = {
-        .calls = calls, .at = calls->uses.count, .good = true};
-    if (uses > 0)
-        adding.to = hdi_calls_at(&calls->uses, adding.at, sizeof(uint32_t));
-    uint32_t resources = calls->resources.count;
-    put_reads(&adding, params->reads, params->read_count, resources);
-    put(&adding, params->writes, params->write_count, HDI_CALLS_WRITES,
-        resources);
-    put(&adding, params->overwrites, params->overwrite_count,
-        HDI_CALLS_OVERWRITES, resources);
-    put(&adding, params->after, params->after_count, HDI_CALLS_AFTER, index);
-    if (!adding.good)
+    if (uses > 0 && !put_uses(calls, params))
         return false;
     uint32_t function = find_function(calls, params->call);
     if (function == UINT32_MAX)
@@ -225,7 +259,7 @@ bool hdi_calls_add(struct hdi_calls *calls, const struct hd_call_params *params,
         (struct hdi_calls_pass){function, calls->uses.count, params->data};
     calls->linked = false;
     calls->passes.count++;
-    calls->uses.count = adding.at;
+    calls->uses.count += (uint32_t)uses;
     mark_written(calls, params->writes, params->write_count);
     mark_written(calls, params->overwrites, params->overwrite_count);
     if (label) {
@@ -243,8 +277,7 @@ bool hdi_calls_order(struct hdi_calls *calls, uint32_t from, uint32_t to,
     if (from > to)
         return false;
     if (to + 1 == calls->passes.count && !where[0]) {
-        if (calls->uses.count == UINT32_MAX ||
-            !make_room(&calls->uses, 1, sizeof(uint32_t)))
+        if (!make_room(&calls->uses, 1, sizeof(uint32_t), HDI_CALLS_USES))
             return false;
         calls->linked = false;
         *(uint32_t *)hdi_calls_at(&calls->uses, calls->uses.count++,

@@ -28,7 +28,9 @@ enum {
 };
 
 // An index shares its word with two bits (enum hdi_calls_how), or with one.
+// Both limits are whole blocks, so a list is full when its blocks are.
 #define HDI_CALLS_MAX     (UINT32_C(1) << 30) // passes; resources
+#define HDI_CALLS_USES    (UINT32_MAX - (HDI_CALLS_BLOCK - 1)) // of all passes
 #define HDI_CALLS_WRITTEN (UINT32_C(1) << 31) // a bit of a resource
 
 // A list in blocks.
@@ -38,7 +40,8 @@ enum {
 // move: lists are read only while nobody adds.
 struct hdi_calls_list {
     char **blocks;
-    uint32_t count, block_count, capacity; // items; blocks; room for blocks
+    uint32_t count, room;           // items; those that fit in the blocks
+    uint32_t block_count, capacity; // blocks; room for blocks
 };
 
 static inline void *hdi_calls_at(const struct hdi_calls_list *list,
@@ -146,14 +149,15 @@ struct hdi_calls {
 
     // A run.
     struct hdi_calls_host host;
-    atomic_bool stopped;       // a pass has failed
-    _Atomic uint32_t finished; // passes
-    _Atomic uint64_t busy;     // over all workers [ns]
-    uint64_t begin;            // by the clock [ns]
-    bool joined;               // others may have passes of it
-    _Atomic uint32_t *left;    // of each pass: those it still waits for
-    pthread_mutex_t lock;      // for what follows
-    uint32_t *shared;          // ready passes, for any worker
+    const struct hd_group *all; // of the pool: cancelled when that is
+    atomic_bool stopped;        // a pass has failed
+    _Atomic uint32_t finished;  // passes
+    _Atomic uint64_t busy;      // over all workers [ns]
+    uint64_t begin;             // by the clock [ns]
+    bool joined;                // others may have passes of it
+    _Atomic uint32_t *left;     // of each pass: those it still waits for
+    pthread_mutex_t lock;       // for what follows
+    uint32_t *shared;           // ready passes, for any worker
     _Atomic uint32_t shared_count;
     // Jobs; those of them that have no pass. Looked at without the lock, too.
     _Atomic uint32_t active, idle;

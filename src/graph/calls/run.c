@@ -50,11 +50,14 @@ static uint64_t used(void)
 
 // Asked before each pass. Relaxed loads: a pass more or less does not matter,
 // and who waits for the end sees all by other means.
-static bool is_stopped(struct hdi_calls *calls)
+//
+// The same as hdi_pool_cancelled(), but no call: a short pass would feel it.
+static inline bool is_stopped(struct hdi_calls *calls)
 {
     return atomic_load_explicit(&calls->stopped, memory_order_relaxed) ||
            atomic_load_explicit(calls->host.cancel, memory_order_relaxed) ||
-           hdi_pool_cancelled(calls->host.pool, calls->host.group);
+           hdi_group_cancelled(calls->host.group) ||
+           (hdi_group_fate(calls->all) & HDI_GROUP_CANCELLED);
 }
 
 static void fail(struct hdi_calls *calls, uint32_t index, hd_status status,
@@ -518,6 +521,7 @@ void hdi_calls_start(struct hdi_calls *calls, const struct hdi_calls_host *host,
     struct hdi_calls_job *job = &calls->jobs[0];
 
     calls->host = *host;
+    calls->all = hdi_pool_all(host->pool);
     atomic_store_explicit(&calls->stopped, false, memory_order_relaxed);
     atomic_store_explicit(&calls->finished, 0, memory_order_relaxed);
     atomic_store_explicit(&calls->busy, 0, memory_order_relaxed);

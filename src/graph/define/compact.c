@@ -155,19 +155,12 @@ static hd_status check_after(const struct hd_graph *graph,
 // In a graph that is not compact this is a pass with one command, and an order
 // for each pass that it comes after. All that the orders need is got before the
 // pass is added, as a failed call leaves no trace.
-hd_status hd_graph_call(struct hd_graph *graph,
-                        const struct hd_call_params *params, hd_pass *pass,
-                        struct hd_error *error)
+//
+// Not inlined, so that the short way does not set up its stack.
+__attribute__((noinline)) static hd_status add_expanded(
+    struct hd_graph *graph, const struct hd_call_params *params, hd_pass *pass,
+    struct hd_error *error)
 {
-    if (!graph || !params || !pass || (params->after_count && !params->after) ||
-        (params->read_count && !params->reads) ||
-        (params->write_count && !params->writes) ||
-        (params->overwrite_count && !params->overwrites))
-        return hdi_fail(error, HD_EINVAL,
-                        "hd_graph_call() takes a graph, parameters whose lists "
-                        "are there, and a place for the handle");
-    if (graph->calls && params->call && add(graph, params, pass))
-        return HD_OK;
     HDI_TRY(hdi_graph_expand(graph, error));
 
     const struct hd_command command = {
@@ -192,6 +185,22 @@ hd_status hd_graph_call(struct hd_graph *graph,
         HDI_TRY(hd_graph_order(graph, params->after[i], *pass, params->where,
                                error));
     return HD_OK;
+}
+
+hd_status hd_graph_call(struct hd_graph *graph,
+                        const struct hd_call_params *params, hd_pass *pass,
+                        struct hd_error *error)
+{
+    if (!graph || !params || !pass || (params->after_count && !params->after) ||
+        (params->read_count && !params->reads) ||
+        (params->write_count && !params->writes) ||
+        (params->overwrite_count && !params->overwrites))
+        return hdi_fail(error, HD_EINVAL,
+                        "hd_graph_call() takes a graph, parameters whose lists "
+                        "are there, and a place for the handle");
+    if (graph->calls && params->call && add(graph, params, pass))
+        return HD_OK;
+    return add_expanded(graph, params, pass, error);
 }
 
 // Expanding -------------------------------------------------------------------

@@ -658,6 +658,58 @@ static void what_is_wrong_is_told(void)
     hd_graph_destroy(graph);
 }
 
+// Each in a graph of its own, which has been nothing but calls until then.
+static void a_use_of_what_is_not_there_is_told(void)
+{
+    const struct hd_shape shape = {.type = "uint", .axes = 1, .extent = {1}};
+    atomic_uint ran = 0;
+    const hd_pass next[] = {1, 302, 2}, none[] = {1, 0, 2};
+    const struct {
+        struct hd_call_params params;
+        hd_status status;
+        const char *text;
+    } cases[] = {
+        {{.after = next, .after_count = 3}, HD_EINVAL, "after 302"},
+        {{.after = none, .after_count = 3}, HD_EINVAL, "after 0"},
+        {{.reads = (hd_resource[]){2, 1}, .read_count = 2},
+         HD_EGRAPH,
+         "no pass before it writes it"},
+        {{.reads = (hd_resource[]){2, 3}, .read_count = 2},
+         HD_EINVAL,
+         "3 is no resource"},
+        {{.writes = (hd_resource[]){3, 1}, .write_count = 2},
+         HD_EINVAL,
+         "3 is no resource"},
+        {{.writes = (hd_resource[]){1, 0}, .write_count = 2},
+         HD_EINVAL,
+         "0 is no resource"},
+        {{.overwrites = (hd_resource[]){1, 3}, .overwrite_count = 2},
+         HD_EINVAL,
+         "3 is no resource"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct hd_graph *graph = make_set(300, count, &ran);
+        struct hd_call_params p = {.call = count,
+                                   .data = &ran,
+                                   .writes = (hd_resource[]){2},
+                                   .write_count = 1};
+        hd_resource r;
+        hd_pass pass;
+        for (int k = 0; k < 2; k++)
+            CHECK_OK(hd_graph_resource(graph, "r", &shape, NULL, &r, &error),
+                     error);
+        CHECK_OK(hd_graph_call(graph, &p, &pass, &error), error);
+        p = cases[i].params;
+        p.call = count;
+        p.data = &ran;
+        CHECK_FAILS(hd_graph_call(graph, &p, &pass, &error), cases[i].status,
+                    error, cases[i].text);
+        CHECK(hd_graph_pass_count(graph) == 301);
+        hd_graph_destroy(graph);
+    }
+}
+
 // Several at a time, on the same workers.
 static void graphs_run_beside_each_other(void)
 {
@@ -783,6 +835,7 @@ int main(void)
         a_set_ends_early();
         a_run_can_be_started();
         what_is_wrong_is_told();
+        a_use_of_what_is_not_there_is_told();
         graphs_run_beside_each_other();
         hd_runtime_destroy(runtime);
     }

@@ -44,6 +44,11 @@ bool hdi_pool_cancelled(const struct hd_pool *pool,
            (hdi_group_fate(&pool->all) & HDI_GROUP_CANCELLED);
 }
 
+const struct hd_group *hdi_pool_all(const struct hd_pool *pool)
+{
+    return &pool->all;
+}
+
 // The poke comes after the mark: who sees it looks, and sees the mark.
 void hd_group_cancel(struct hd_pool *pool, struct hd_group *group)
 {

@@ -1,7 +1,7 @@
 // What the two views cost: elements by index (hd_access_at_2()), by index in a
-// row that registers hold (hd_cursor_at_2()) and by row (hd_access_row())
-// beside a plain array, and the same stencil written in the full view, in these
-// ways, and in the partial one.
+// row that registers hold (hd_cursor_at_2()), by row (hd_access_row()) and by
+// box (hd_access_box()) beside a plain array, and the same stencil written in
+// the full view, in these ways, and in the partial one.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -95,6 +95,31 @@ static hd_status sum_by_row(struct hd_task *task, const struct hd_tile *c,
     return HD_OK;
 }
 
+static hd_status sum_by_box(struct hd_task *task, const struct hd_tile *c,
+                            const struct hd_tile *in, void *data,
+                            struct hd_error *why)
+{
+    struct access *a = data;
+    struct hd_access access;
+    struct hd_grid g = c->grid;
+    struct hd_tile tile;
+    double sum = 0;
+
+    (void)in;
+    (void)why;
+    hd_access_begin(&access, task, 0);
+    if (!hd_access_box(&access, &g, &tile))
+        return access.status;
+    for (int64_t i = g.offset[0]; i < g.offset[0] + g.extent[0]; i++) {
+        const double *row = hd_tile_at(&tile, (int64_t[]){i, g.offset[1]}, 8);
+
+        for (int64_t j = 0; j < g.extent[1]; j++)
+            sum += row[j];
+    }
+    a->sum += sum;
+    return HD_OK;
+}
+
 static void agile_sum(struct rig *rig, struct access *a, task_function function)
 {
     struct hd_input input = {.view = hd_view_field(a->from), .touched = true};
@@ -122,6 +147,11 @@ static void sum_all_by_cursor(struct rig *rig, void *data)
 static void sum_all_by_row(struct rig *rig, void *data)
 {
     agile_sum(rig, data, sum_by_row);
+}
+
+static void sum_all_by_box(struct rig *rig, void *data)
+{
+    agile_sum(rig, data, sum_by_box);
 }
 
 static void plain_sum(struct rig *rig, void *data)
@@ -282,6 +312,30 @@ static hd_status spread_by_row(struct hd_task *task, const struct hd_tile *c,
     return HD_OK;
 }
 
+// The partial view's function, of a box with the margin that it would have.
+static hd_status spread_by_box(struct hd_task *task, const struct hd_tile *c,
+                               const struct hd_tile *in, void *data,
+                               struct hd_error *why)
+{
+    struct access *a = data;
+    struct hd_grid around = c->grid;
+    struct hd_access access;
+    struct hd_tile tile;
+
+    (void)in;
+    for (int k = 0; k < 2; k++) {
+        int64_t before = around.offset[k] > 0;
+        int64_t after = around.offset[k] + around.extent[k] < a->n;
+
+        around.offset[k] -= before;
+        around.extent[k] += before + after;
+    }
+    hd_access_begin(&access, task, 0);
+    return hd_access_box(&access, &around, &tile)
+               ? spread(task, c, &tile, data, why)
+               : access.status;
+}
+
 static void stencil(struct rig *rig, struct access *a, bool whole,
                     task_function function)
 {
@@ -318,6 +372,11 @@ static void stencil_by_row(struct rig *rig, void *data)
     stencil(rig, data, true, spread_by_row);
 }
 
+static void stencil_by_box(struct rig *rig, void *data)
+{
+    stencil(rig, data, true, spread_by_box);
+}
+
 static void compare(struct rig *rig, const char *name, const char *metric,
                     const char *peer, struct access *a,
                     void (*ours)(struct rig *, void *),
@@ -352,6 +411,8 @@ void measure_access(struct rig *rig)
             "plain array", &a, sum_all_by_cursor, plain_sum);
     compare(rig, "agile access, a sum by rows", "time over a plain array",
             "plain array", &a, sum_all_by_row, plain_sum);
+    compare(rig, "agile access, a sum by boxes", "time over a plain array",
+            "plain array", &a, sum_all_by_box, plain_sum);
     compare(rig, "stencil of five points, by index",
             "full view over partial view", "partial view", &a, stencil_by_index,
             stencil_by_tile);
@@ -360,6 +421,9 @@ void measure_access(struct rig *rig)
             stencil_by_cursor, stencil_by_tile);
     compare(rig, "stencil of five points, by rows",
             "full view over partial view", "partial view", &a, stencil_by_row,
+            stencil_by_tile);
+    compare(rig, "stencil of five points, by boxes",
+            "full view over partial view", "partial view", &a, stencil_by_box,
             stencil_by_tile);
     hd_field_destroy(a.from);
     hd_field_destroy(a.to);

@@ -342,6 +342,18 @@ struct hd_tile {
     int64_t step[HD_MAX_RANK]; // to the next one along each axis [elements]
 };
 
+/// Return the address of an element that the tile has, of `size` bytes: without
+/// a check, as of an array.
+static inline void *hd_tile_at(const struct hd_tile *tile, const int64_t *index,
+                               size_t size)
+{
+    int64_t place = 0;
+
+    for (unsigned i = 0; i < tile->grid.rank; i++)
+        place += (index[i] - tile->grid.offset[i]) * tile->step[i];
+    return (char *)tile->data + place * (int64_t)size;
+}
+
 /// Get the segment, or the memory block, that an index is in; false when the
 /// owner is no node of this process.
 HD_API bool hd_field_segment(struct hd_field *field, const int64_t *index,
@@ -637,6 +649,20 @@ static inline const void *hd_access_row(struct hd_access *access,
         return hd_access_move_row(access, index, count);
     return (const char *)tile->data + place * (int64_t)access->element_;
 }
+
+/// Get the elements of a box of the view's indices as an array, whose last axis
+/// has step 1: where they lie if they are in one block, else put together in
+/// memory of the task, where they stay until the next call with this access.
+/// One check for all of them, however often, and in whatever order, a task then
+/// touches them. False when that fails: see `status`.
+///
+///     hd_access_box(&access, &around, &tile);
+///     const double *row = hd_tile_at(&tile, (int64_t[]){i, j}, sizeof(*row));
+///
+/// Errors:  HD_EINVAL (elements that the view does not have, or none),
+///          HD_ENOMEM, HD_EPEER
+HD_API bool hd_access_box(struct hd_access *access, const struct hd_grid *box,
+                          struct hd_tile *tile);
 
 /// Find the labels of a map's nodes, `to`, with which a redistribution of
 /// `field` to it moves the fewest bytes (an assignment problem, solved

@@ -119,30 +119,35 @@ void hdi_replicas_drop(struct hdi_replicas *table, struct hdi_replica *replica,
     free(replica);
 }
 
-void hdi_replica_window(const struct hdi_replica *replica,
-                        struct hdi_window *window)
+void hdi_window_lay(const struct hd_grid *box, void *memory,
+                    struct hdi_window *window)
 {
     int64_t size = 1;
 
-    window->box = replica->box;
-    window->data = replica->data;
-    for (unsigned i = replica->box.rank; i-- > 0;) {
+    window->box = *box;
+    window->data = memory;
+    for (unsigned i = box->rank; i-- > 0;) {
         window->step[i] = size;
-        size *= replica->box.extent[i];
+        size *= box->extent[i];
     }
+}
+
+void hdi_replica_window(const struct hdi_replica *replica,
+                        struct hdi_window *window)
+{
+    hdi_window_lay(&replica->box, replica->data, window);
 }
 
 void *hdi_window_dense(const struct hd_grid *box, uint64_t element,
                        struct hdi_window *window)
 {
-    struct hdi_replica dense = {.box = *box};
     size_t size = (size_t)hd_grid_size(box) * element;
-
     // Rows of whole cache lines begin with one.
-    dense.data = aligned_alloc(LINE, (size + LINE) / LINE * LINE);
-    if (dense.data)
-        hdi_replica_window(&dense, window);
-    return dense.data;
+    void *memory = aligned_alloc(LINE, (size + LINE) / LINE * LINE);
+
+    if (memory)
+        hdi_window_lay(box, memory, window);
+    return memory;
 }
 
 static int64_t place_in(const struct hdi_window *window,

@@ -58,7 +58,11 @@ void hdi_replicas_drop(struct hdi_replicas *table, struct hdi_replica *replica,
 void hdi_replica_window(const struct hdi_replica *replica,
                         struct hdi_window *window);
 
-// Memory for a box, dense, and a window of it; NULL when memory is short.
+// The window of a box whose elements follow each other in memory.
+void hdi_window_lay(const struct hd_grid *box, void *memory,
+                    struct hdi_window *window);
+
+// Memory for a box, laid so, and a window of it; NULL when memory is short.
 //
 // Owner: the caller; free()
 void *hdi_window_dense(const struct hd_grid *box, uint64_t element,

@@ -190,16 +190,9 @@ static hd_status gather(struct bringing *b, const struct hd_grid *box)
     }
     if (b->whole.data)
         hdi_window_copy(&b->whole, &window, &part, b->field->element);
-    for (unsigned i = 0; i < box->rank; i++) {
-        if (part.extent[i] == box->extent[i])
-            continue;
-        rest = *box;
-        for (unsigned k = 0; k < i; k++)
-            rest.extent[k] = part.extent[k];
-        rest.offset[i] += part.extent[i];
-        rest.extent[i] -= part.extent[i];
-        HDI_TRY(gather(b, &rest));
-    }
+    for (unsigned i = 0; i < box->rank; i++)
+        if (hdi_grid_rest(box, &part, i, &rest))
+            HDI_TRY(gather(b, &rest));
     return HD_OK;
 }
 

@@ -1,10 +1,11 @@
-// Access by index: the tile that was touched last, a few before it, and rows of
-// elements that lie in several.
+// Access by index: the tile that was touched last, a few before it, and rows
+// and boxes of elements that lie in several.
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "field/forall/run.h"
+#include "field/map/map.h"
 
 enum {
     KEPT = sizeof(((struct hd_access *)NULL)->kept_) / sizeof(struct hd_tile)
@@ -151,12 +152,7 @@ static bool go(struct hd_access *access, const int64_t *index)
 
 static char *address_of(const struct hd_access *access, const int64_t *index)
 {
-    const struct hd_tile *tile = &access->tile;
-    int64_t place = 0;
-
-    for (unsigned i = 0; i < tile->grid.rank; i++)
-        place += (index[i] - tile->grid.offset[i]) * tile->step[i];
-    return (char *)tile->data + place * (int64_t)view_of(access)->element;
+    return hd_tile_at(&access->tile, index, access->element_);
 }
 
 const void *hd_access_move(struct hd_access *access, const int64_t *index)
@@ -283,4 +279,76 @@ const void *hd_access_move_row(struct hd_access *access, const int64_t *index,
         at[last] += here;
     }
     return access->room_;
+}
+
+// Boxes -----------------------------------------------------------------------
+
+// Copy a box, from as many tiles as it is in, to where it is put together: the
+// part in the tile of its corner, then what is left along each axis.
+static bool put_together(struct hd_access *access, const struct hdi_window *to,
+                         const struct hd_grid *box)
+{
+    const struct hd_tile *tile = &access->tile;
+    struct hd_grid part = *box, rest;
+
+    if (!hd_access_move(access, box->offset))
+        return false;
+
+    struct hdi_window from = {.box = tile->grid, .data = tile->data};
+
+    memcpy(from.step, tile->step, sizeof(from.step));
+    for (unsigned i = 0; i < box->rank; i++) {
+        int64_t end = tile->grid.offset[i] + tile->grid.extent[i];
+
+        if (end - box->offset[i] < part.extent[i])
+            part.extent[i] = end - box->offset[i];
+    }
+    hdi_window_copy(to, &from, &part, access->element_);
+    for (unsigned i = 0; i < box->rank; i++)
+        if (hdi_grid_rest(box, &part, i, &rest) &&
+            !put_together(access, to, &rest))
+            return false;
+    return true;
+}
+
+static bool view_has(const struct hd_view *view, const struct hd_grid *box)
+{
+    bool has =
+        box->rank == view->grid.rank && hd_grid_encloses(&view->grid, box);
+
+    for (unsigned i = 0; has && i < box->rank; i++)
+        has = box->extent[i] > 0;
+    return has;
+}
+
+// Room is for all of it, so each part is copied once.
+bool hd_access_box(struct hd_access *access, const struct hd_grid *box,
+                   struct hd_tile *tile)
+{
+    struct hdi_window whole;
+
+    *tile = (struct hd_tile){0};
+    if (access->status != HD_OK)
+        return false;
+    if (!view_has(view_of(access), box)) {
+        fail(access, HD_EINVAL, "a box is touched that the view does not have");
+        return false;
+    }
+    if (!hd_access_move(access, box->offset))
+        return false;
+    if (access->tile.step[box->rank - 1] == 1 &&
+        hd_grid_encloses(&access->tile.grid, box)) {
+        *tile = access->tile;
+        tile->data = address_of(access, box->offset);
+        tile->grid = *box;
+        return true;
+    }
+    if (!make_room(access, (uint64_t)hd_grid_size(box) * access->element_))
+        return false;
+    hdi_window_lay(box, access->room_, &whole);
+    if (!put_together(access, &whole, box))
+        return false;
+    *tile = (struct hd_tile){.grid = *box, .data = access->room_};
+    memcpy(tile->step, whole.step, sizeof(tile->step));
+    return true;
 }

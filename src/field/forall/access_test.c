@@ -1,6 +1,6 @@
-// Access by index and by row: what is seen through any view are the field's
-// elements, wherever their blocks are; what a view does not have is an error.
-// Started by mpirun it is the same.
+// Access by index, by row and by box: what is seen through any view are the
+// field's elements, wherever their blocks are; what a view does not have is an
+// error. Started by mpirun it is the same.
 #include "heddle/agile.h"
 
 #include <stdatomic.h>
@@ -33,7 +33,8 @@ struct look {
     struct hd_view view; // of the input
     // The field's index of the view's element (i, j).
     void (*below)(int64_t i, int64_t j, int64_t *index);
-    int64_t row[3]; // i, j, count: of a view that does not have it
+    int64_t row[3];     // i, j, count: of a view that does not have it
+    struct hd_grid box; // the same
     _Atomic uint64_t wrong, looked;
 };
 
@@ -56,6 +57,29 @@ static bool look_at_row(struct look *look, struct hd_access *access, int64_t i,
         look->wrong += row[j] != should_be(look, i, first + j);
     look->looked += (uint64_t)count;
     return row != NULL;
+}
+
+// All elements of a box, which is an array of rows.
+static bool look_at_box(struct look *look, struct hd_access *access,
+                        const struct hd_grid *box)
+{
+    struct hd_tile tile;
+    int64_t end[] = {box->offset[0] + box->extent[0],
+                     box->offset[1] + box->extent[1]};
+
+    if (!hd_access_box(access, box, &tile))
+        return false;
+    look->wrong += tile.step[1] != 1 || !hd_grid_encloses(&tile.grid, box) ||
+                   !hd_grid_encloses(box, &tile.grid);
+    for (int64_t i = box->offset[0]; i < end[0]; i++)
+        for (int64_t j = box->offset[1]; j < end[1]; j++) {
+            const uint32_t *one =
+                hd_tile_at(&tile, (int64_t[]){i, j}, sizeof(*one));
+
+            look->wrong += *one != should_be(look, i, j);
+        }
+    look->looked += (uint64_t)hd_grid_size(box);
+    return true;
 }
 
 // A cursor that steps between rows and tiles, with an access of its own.
@@ -82,8 +106,8 @@ static bool look_at(struct look *look, struct hd_access *access, int64_t i,
     return one != NULL;
 }
 
-// Along and across rows, rows of all lengths, with one access, so that it steps
-// between tiles all the time.
+// Along and across rows, rows of all lengths, boxes, with one access, so that
+// it steps between tiles all the time.
 static hd_status look_everywhere(struct hd_task *task, const struct hd_tile *c,
                                  const struct hd_tile *in, void *data,
                                  struct hd_error *why)
@@ -113,8 +137,16 @@ static hd_status look_everywhere(struct hd_task *task, const struct hd_tile *c,
                            left + (j * 11) % width) &&
                    look_at_row(look, &access, top + i, left + j, rest);
         }
-        good = good && look_at_row(look, &access, top + i, left, width);
+        int64_t from = i % width;
+        struct hd_grid box = {
+            2,
+            {1 + i * 5 % (height - i), 1 + i * 3 % (width - from)},
+            {top + i, left + from}};
+
+        good = good && look_at_row(look, &access, top + i, left, width) &&
+               look_at_box(look, &access, &box);
     }
+    good = good && look_at_box(look, &access, grid);
     return access.status ? access.status : other.status;
 }
 
@@ -200,6 +232,26 @@ static hd_status look_beside(struct hd_task *task, const struct hd_tile *c,
     return access.status;
 }
 
+static hd_status look_at_box_beside(struct hd_task *task,
+                                    const struct hd_tile *c,
+                                    const struct hd_tile *in, void *data,
+                                    struct hd_error *why)
+{
+    const struct look *look = data;
+    struct hd_access access;
+    struct hd_tile tile;
+
+    (void)c;
+    (void)in;
+    (void)why;
+    hd_access_begin(&access, task, 0);
+    if (hd_access_box(&access, &look->box, &tile))
+        return HD_OK;
+    CHECK(!hd_access_box(&access, &look->view.grid, &tile)); // nor after it
+    CHECK(!tile.data);
+    return access.status;
+}
+
 static hd_status look_with_two(struct hd_task *task, const struct hd_tile *c,
                                const struct hd_tile *in, void *data,
                                struct hd_error *why)
@@ -224,6 +276,22 @@ static void what_a_view_does_not_have_is_an_error(struct hd_field *field)
     for (unsigned i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
         memcpy(look.row, beside[i], sizeof(look.row));
         CHECK_FAILS(try(&look, false, look_beside), HD_EINVAL, error,
+                    "that the view does not have");
+    }
+    static const struct hd_grid boxes[] = {{2, {1, COLUMNS + 1}, {0, 0}},
+                                           {2, {1, 2}, {3, COLUMNS - 1}},
+                                           {2, {0, 1}, {3, 4}},
+                                           {2, {1, -1}, {3, 4}},
+                                           {2, {1, 1}, {ROWS, 0}},
+                                           {2, {2, 1}, {-1, 0}},
+                                           {2, {INT64_MAX, 1}, {1, 0}},
+                                           {1, {1}, {0}},
+                                           {0, {1}, {0}},
+                                           {3, {1, 1, 1}, {0}}};
+
+    for (unsigned i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++) {
+        look.box = boxes[i];
+        CHECK_FAILS(try(&look, false, look_at_box_beside), HD_EINVAL, error,
                     "that the view does not have");
     }
     CHECK_OK(hd_view_project(&look.view, 0, 3, &look.view, &error), error);

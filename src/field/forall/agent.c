@@ -152,14 +152,6 @@ static void refuse(struct hdi_agent *agent, uint32_t node, uint32_t tag)
     send_reply(agent, node, tag, &agent->refusal, &agent->refusal.loot, 0);
 }
 
-static void dense_window(const struct hd_grid *box, void *data,
-                         struct hdi_window *window)
-{
-    struct hdi_replica replica = {.box = *box, .data = data};
-
-    hdi_replica_window(&replica, window);
-}
-
 // Copied into a dense buffer first: a message is contiguous, a block mostly is
 // not.
 static void answer_block(struct hdi_agent *agent, const struct ask *ask)
@@ -182,7 +174,7 @@ static void answer_block(struct hdi_agent *agent, const struct ask *ask)
         refuse(agent, ask->from, reply_tag(agent, ask->from));
         return;
     }
-    dense_window(&ask->box, reply->data, &to);
+    hdi_window_lay(&ask->box, reply->data, &to);
     hdi_window_copy(&to, &from, &ask->box, field->element);
     send_reply(agent, ask->from, reply_tag(agent, ask->from), reply,
                reply->data, size);
@@ -243,7 +235,7 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
              data ? "a result of another process cannot be taken"
                   : "no memory for a result of another process");
     } else {
-        dense_window(&ask->box, data, &from);
+        hdi_window_lay(&ask->box, data, &from);
         if (!hdi_mirror_of(field, ask->to))
             hdi_window_copy(&to, &from, &ask->box, field->element);
         else if (hdi_mirror_put(field, ask->to, &ask->box, &from, NULL) !=

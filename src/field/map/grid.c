@@ -1,6 +1,7 @@
 #include "heddle/field.h"
 
 #include "base/error.h"
+#include "field/map/map.h"
 
 // What all code behind relies on: the number of points, and the end of every
 // axis, fit in int64_t. So sums and products of extents need no further check.
@@ -57,4 +58,16 @@ bool hd_grid_encloses(const struct hd_grid *parent, const struct hd_grid *child)
                 (uint64_t)parent->extent[i] - (uint64_t)child->extent[i])
             return false;
     return true;
+}
+
+// What the part has of the other axes before `axis`, and all of those behind.
+bool hdi_grid_rest(const struct hd_grid *box, const struct hd_grid *part,
+                   unsigned axis, struct hd_grid *rest)
+{
+    *rest = *box;
+    for (unsigned k = 0; k < axis; k++)
+        rest->extent[k] = part->extent[k];
+    rest->offset[axis] += part->extent[axis];
+    rest->extent[axis] -= part->extent[axis];
+    return rest->extent[axis] > 0;
 }

@@ -132,6 +132,11 @@ void hdi_map_block_of(const struct hd_map *map, const int64_t *ordinals,
 struct hd_grid hdi_map_indices(const struct hd_map *map,
                                const struct hd_grid *box);
 
+// What a box has left along `axis` when its part at its corner is done, so that
+// part and rests are the box; false when that is nothing.
+bool hdi_grid_rest(const struct hd_grid *box, const struct hd_grid *part,
+                   unsigned axis, struct hd_grid *rest);
+
 // Maps are shared: hd_map_destroy() gives one holder back.
 // The constness of `map` is about its content; the number of holders changes.
 struct hd_map *hdi_map_hold(const struct hd_map *map);

@@ -73,9 +73,12 @@ struct hd_event_info {
     uint64_t queued, submitted, started, ended;
     // What it cost: time in its leaves on all workers and units together [ns],
     // work-groups, on which workers and units it was (bit i: number i, bit 63:
-    // 63 and above), and an estimate of the bytes that it moved, from its
+    // 63 and above), and the bytes that it moved: between memory and caches by
+    // the hardware's counters, of some of its work-groups at least (`counted`),
+    // where they may be read (`heddle info` tells), else estimated from its
     // arguments.
     uint64_t busy, groups, workers, units, bytes;
+    bool counted;
 };
 
 /// A box of work-groups [work-groups].

@@ -54,6 +54,9 @@ struct hdi_terms {
     unsigned worker_count;      // as well
     const struct hdi_box *part; // these work-groups alone; optional
     struct hdi_cost *cost;      // add what it cost; optional
+    // Set to what it moved, with HDI_COUNTED, if the hardware has counted any
+    // of that; optional.
+    _Atomic uint64_t *moved;
 };
 
 hd_status hdi_launch_with(struct hdi_launcher *launcher,

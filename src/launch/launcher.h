@@ -9,6 +9,7 @@
 #include "kernel/program.h"
 #include "launch/broker/broker.h"
 #include "launch/fault/stop.h"
+#include "launch/measure/misses.h"
 #include "launch/unit/modules.h"
 #include "launch/unit/port.h"
 #include "steal/worker.h"
@@ -40,17 +41,21 @@ struct hdi_launcher {
     unsigned workers;
     struct hdi_unit **units;     // one per worker; NULL until it is needed
     struct hdi_stop_slot *slots; // one per worker
+    // One per worker, of what leaves on its thread move; NULL: they run
+    // elsewhere.
+    struct hdi_misses *misses;
+    struct hdi_misses_source counted;
     struct hdi_watchdog watchdog;
     uint64_t time_limit;    // of each launch [ns]; 0: none
     bool seals;             // constant arguments without a view too: seal.h
     struct hdi_port *ports; // units of their own threads; NULL: none
     unsigned port_count;
     struct hdi_modules *modules; // of these, where they share anything
-    atomic_bool forming;       // a gang reserves units
-    uint64_t division;         // cost of forking a part [ns]
-    _Atomic uint64_t giving;   // cost of giving a leaf to a unit [ns]
-    struct hdi_feed *feed;     // of units; NULL: there are none
-    struct hdi_broker *broker; // NULL: launches come one after another anyway
+    atomic_bool forming;         // a gang reserves units
+    uint64_t division;           // cost of forking a part [ns]
+    _Atomic uint64_t giving;     // cost of giving a leaf to a unit [ns]
+    struct hdi_feed *feed;       // of units; NULL: there are none
+    struct hdi_broker *broker;   // NULL: launches come one after another anyway
     // Arguments that a hanging kernel may still read; freed with the launcher.
     _Atomic(struct hdi_stranded *) stranded;
     struct hdi_track **tracks; // one per worker; all NULL without a trace

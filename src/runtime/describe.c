@@ -83,6 +83,27 @@ static void describe_devices(const struct hd_runtime *r, struct hdi_text *text)
     }
 }
 
+static bool counts_traffic(const struct hd_runtime *r)
+{
+    return r->launcher->misses && hdi_misses_try(&r->launcher->counted) == 0;
+}
+
+// Who tells how many bytes a launch has moved.
+static void describe_traffic(const struct hd_runtime *r, struct hdi_text *text)
+{
+    int refused = hdi_misses_try(&r->launcher->counted);
+
+    if (!r->launcher->misses)
+        hdi_text_print(text, "estimated from arguments\n");
+    else if (refused == 0)
+        hdi_text_print(text, "counted by the processor, as cache misses\n");
+    else
+        hdi_text_print(text,
+                       "estimated from arguments: no cache misses can be "
+                       "counted (%s)\n",
+                       strerror(refused));
+}
+
 // For people: a word, then what there is. Scripts are to use JSON, whose names
 // do not change.
 static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
@@ -115,6 +136,8 @@ static void describe_text(const struct hd_runtime *r, struct hdi_text *text)
                            ? r->device->can.description
                            : "");
     describe_devices(r, text);
+    hdi_text_print(text, "traffic    ");
+    describe_traffic(r, text);
     if (r->device->can.lines)
         hdi_text_print(text, "lines      %s\n", r->device->can.lines);
     const struct hdi_transport *const *transports = hdi_transports(&count);
@@ -228,6 +251,8 @@ static void describe_json(const struct hd_runtime *r, struct hdi_text *text)
     json_field(text, "compiler", hdi_compiler_description());
     json_spirv(text);
     json_field(text, "lines", r->device->can.lines ? r->device->can.lines : "");
+    hdi_text_print(text, ",\"counts_traffic\":%s",
+                   counts_traffic(r) ? "true" : "false");
     json_field(text, "language", hdi_graph_language());
     json_field(text, "cache", r->cache ? hdi_cache_folder(r->cache) : "");
     hdi_text_print(text, "}\n");

@@ -43,6 +43,10 @@ struct hdi_cost {
     _Atomic uint64_t last; // when its latest leaf ended
 };
 
+// In hdi_event.bytes: the hardware has counted them, and they are set when what
+// was started ends, else when it is started.
+#define HDI_COUNTED (UINT64_C(1) << 63)
+
 enum {
     HDI_EVENT_INPUTS = 8,    // links of a record
     HDI_EVENT_SEGMENT = 512, // records made at a time
@@ -74,7 +78,7 @@ struct hdi_event {
     _Alignas(64) struct hd_group *within;
     void *room;
     size_t room_size;
-    uint64_t bytes;          // that it touches
+    _Atomic uint64_t bytes;  // that it touches; HDI_COUNTED: that it moved
     _Atomic uint64_t queued; // [ns]
     struct hdi_event *link;  // of lists of one thread
     uint32_t input_count;

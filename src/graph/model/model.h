@@ -211,9 +211,11 @@ struct hdi_pass {
                     // known, or it does something else, too
     uint64_t steps; // operations of its dispatches, by the compiler's estimate;
                     // 0: of some they are not known
-    uint64_t begin, end;   // since graph->start [ns]
-    _Atomic uint64_t busy; // over all workers, of the last run [ns]
-    uint32_t append_most;  // dispatches its kernels may append; 0: none
+    uint64_t begin, end;    // since graph->start [ns]
+    _Atomic uint64_t busy;  // over all workers, of the last run [ns]
+    _Atomic uint64_t moved; // by its launches, as the hardware has counted it,
+    atomic_bool uncounted;  // or of some it has not [bytes]
+    uint32_t append_most;   // dispatches its kernels may append; 0: none
     struct hdi_appending *appending; // while it runs, and something was; NULL
 };
 

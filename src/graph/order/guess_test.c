@@ -1,4 +1,6 @@
 // What passes that never ran are thought to cost, by what they touch and do.
+#include <linux/perf_event.h>
+
 #include "graph/model/model.h"
 #include "heddle/heddle.h"
 #include "tests/check.h"
@@ -155,6 +157,32 @@ static void more_turns_are_not_known_by_fewer(void)
     hd_graph_destroy(graph);
 }
 
+// Page faults stand for cache misses, and are far more than arguments tell. The
+// memory of the resource is new.
+static void what_is_counted_is_learned(void)
+{
+    const struct hdi_misses_source faults = {
+        PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, UINT64_C(1) << 30};
+    struct hdi_experience e;
+    struct hd_graph *graph;
+
+    if (hdi_misses_try(&faults) != 0) {
+        printf("the system lets nothing be counted\n");
+        return;
+    }
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    graph->context.launcher->counted = faults;
+    add(graph, "walk", 1, MANY);
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    const struct hdi_pass *pass = &graph->passes.at[0];
+    CHECK(pass->moved >= faults.bytes && !pass->uncounted);
+    CHECK(hdi_feedback_find(graph->context.feedback, &graph->keys[0], &e));
+    double bandwidth =
+        (double)pass->moved * 1e9 / (double)(pass->end - pass->begin);
+    CHECK(e.bandwidth > bandwidth * 0.99 && e.bandwidth < bandwidth * 1.01);
+    hd_graph_destroy(graph);
+}
+
 static void with_workers(unsigned workers, void (*test)(void))
 {
     const struct hd_runtime_params params = {
@@ -176,5 +204,6 @@ int main(void)
     with_workers(1, what_is_done_is_estimated);
     with_workers(1, what_ran_tells_about_what_did_not);
     with_workers(1, more_turns_are_not_known_by_fewer);
+    with_workers(1, what_is_counted_is_learned);
     return 0;
 }

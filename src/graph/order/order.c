@@ -36,10 +36,14 @@ static unsigned workers_of(const struct hd_graph *graph)
     return pool ? hd_pool_workers(pool) : 1;
 }
 
-// The footprint of the pass if it is known, else all of its resources [bytes].
+// What the hardware has counted; else the footprint of the pass if it is known,
+// else all of its resources [bytes].
 static uint64_t moved_bytes(const struct hd_graph *graph,
                             const struct hdi_pass *pass)
 {
+    if (pass->moved > 0 && !pass->uncounted)
+        return pass->moved;
+
     uint64_t bytes = pass->bytes;
 
     for (uint32_t i = 0; pass->bytes == 0 && i < pass->access_count; i++)

@@ -242,27 +242,39 @@ struct launch {
     const struct hdi_box *part; // NULL: all
 };
 
+// `moved` as hdi_event.bytes.
+static void add_cost(struct hdi_pass *pass, uint64_t busy, uint64_t moved)
+{
+    atomic_fetch_add_explicit(&pass->busy, busy, memory_order_relaxed);
+    if (moved & HDI_COUNTED)
+        atomic_fetch_add_explicit(&pass->moved, moved & ~HDI_COUNTED,
+                                  memory_order_relaxed);
+    else
+        atomic_store_explicit(&pass->uncounted, true, memory_order_relaxed);
+}
+
 // Returns when all work-groups have ended; meanwhile this worker runs some, and
 // others steal. `in_row` lets the launch use what the one before has set up.
 static hd_status launch_here(struct hd_graph *graph, const struct launch *l,
                              struct hd_error *error)
 {
     struct hdi_cost cost = {0};
+    _Atomic uint64_t moved = 0;
     const struct hdi_terms terms = {.cancel = &graph->cancel,
                                     .group = &graph->group,
                                     .priority =
                                         (enum hd_priority)l->pass->priority,
                                     .part = l->part,
                                     .in_row = true,
-                                    .cost = &cost};
+                                    .cost = &cost,
+                                    .moved = &moved};
     hd_status status = hdi_launch_with(
         graph->context.launcher,
         &(struct hdi_request){l->kernel, l->range, l->args, l->arg_count},
         &terms, error);
 
-    atomic_fetch_add_explicit(
-        &l->pass->busy, atomic_load_explicit(&cost.busy, memory_order_relaxed),
-        memory_order_relaxed);
+    add_cost(l->pass, atomic_load_explicit(&cost.busy, memory_order_relaxed),
+             atomic_load_explicit(&moved, memory_order_relaxed));
     return status;
 }
 
@@ -390,8 +402,8 @@ static hd_status look_back(struct hd_graph *graph, struct hdi_task *task,
         return HD_OK;
     task->event = 0;
     if (hd_event_info(pool, event, &info))
-        atomic_fetch_add_explicit(&graph->passes.at[task->pass].busy, info.busy,
-                                  memory_order_relaxed);
+        add_cost(&graph->passes.at[task->pass], info.busy,
+                 info.bytes | (info.counted ? HDI_COUNTED : 0));
     hd_status status = hd_event_status(pool, event, error);
     hd_event_release(pool, event);
     return status;

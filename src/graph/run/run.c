@@ -589,6 +589,8 @@ static void reset(struct hd_graph *graph,
         struct hdi_pass *pass = &graph->passes.at[i];
         pass->begin = pass->end = 0;
         atomic_store_explicit(&pass->busy, 0, memory_order_relaxed);
+        atomic_store_explicit(&pass->moved, 0, memory_order_relaxed);
+        atomic_store_explicit(&pass->uncounted, false, memory_order_relaxed);
     }
     for (uint32_t i = 0; i < graph->splits.count; i++) {
         struct hdi_split *split = &graph->splits.at[i];

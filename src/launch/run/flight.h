@@ -46,6 +46,10 @@ struct hdi_flight {
     unsigned worker_count;   // others; NULL: any so many. 0: all. See chosen.h
     struct hdi_bid bid;
     struct hdi_cost *cost; // optional
+    bool tells_moved;      // somebody asks
+    // What leaves have moved whose cache misses were counted, and their
+    // work-groups. Shared by the workers, and no other memory goes by them.
+    _Atomic uint64_t moved, counted;
     // Of the lead:
     struct hdi_stop stop;
     uint64_t time_limit; // [ns]

@@ -108,6 +108,24 @@ static struct hdi_chunk chunk_of(const struct hdi_flight *launch,
     return chunk;
 }
 
+static void add_moved(struct hdi_flight *launch, uint64_t groups,
+                      uint64_t bytes)
+{
+    atomic_fetch_add_explicit(&launch->moved, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&launch->counted, groups, memory_order_relaxed);
+}
+
+// NULL: nobody asks what the leaf moves, or not now.
+static struct hdi_misses *misses_of(const struct hdi_flight *launch,
+                                    unsigned worker, uint64_t now)
+{
+    struct hdi_misses *all = launch->launcher->misses;
+
+    return launch->tells_moved && all && hdi_misses_are_due(&all[worker], now)
+               ? &all[worker]
+               : NULL;
+}
+
 // Public tasks first (hd_publish()): while the leaf runs others may steal them.
 // The slot is entered before it is asked whether the launch goes on, so that
 // who ends it either is seen here or sees the slot.
@@ -119,6 +137,7 @@ static void run_chunk(struct hd_worker *worker, struct hdi_flight *launch,
         return;
 
     const struct hdi_backend *backend = launch->launcher->device->backend;
+    const struct hdi_misses_source *counted = &launch->launcher->counted;
     struct hdi_stop_slot *slot =
         &launch->launcher->slots[hd_worker_index(worker)];
 
@@ -129,15 +148,24 @@ static void run_chunk(struct hd_worker *worker, struct hdi_flight *launch,
         hdi_slot_leave(slot, before);
         return;
     }
+    struct hdi_misses *misses =
+        misses_of(launch, hd_worker_index(worker), begin);
+    if (misses && hdi_misses_begin(misses, counted, begin))
+        begin = hdi_now();
+    else
+        misses = NULL;
     while (!backend->submit(unit, chunk))
         hdi_worker_help(worker);
     uint64_t ticket = backend->submitted(unit);
     while (backend->done(unit) < ticket)
         hdi_worker_help(worker);
+    uint64_t end = hdi_now(), bytes;
+    if (misses && hdi_misses_end(misses, counted, end, &bytes))
+        add_moved(launch, groups, bytes);
     hdi_slot_leave(slot, before);
     hd_status status = backend->status(unit, ticket);
     if (status == HD_OK) {
-        count_leaf(worker, launch, groups, begin, hdi_now());
+        count_leaf(worker, launch, groups, begin, end);
         return;
     }
     char text[HDI_FAILURE_SIZE];

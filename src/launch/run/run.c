@@ -174,6 +174,7 @@ void hdi_flight_fill(struct hdi_launcher *launcher,
     launch->workers = terms->workers;
     launch->worker_count = terms->worker_count;
     launch->cost = terms->cost;
+    launch->tells_moved = terms->moved != NULL;
     launch->bid.bidder = &hdi_divide_bidder;
     launch->bid.priority = terms->priority;
     launch->bid.local = plan->local_bytes + plan->saved_bytes;
@@ -390,11 +391,29 @@ void hdi_flight_open(struct hdi_flight *launch, const struct hdi_terms *terms,
     seal(launch, 1);
 }
 
+// All work-groups are taken to move as much as those that were counted.
+static void tell_moved(const struct hdi_flight *launch, _Atomic uint64_t *moved)
+{
+    double counted =
+        (double)atomic_load_explicit(&launch->counted, memory_order_relaxed);
+    double bytes =
+        (double)atomic_load_explicit(&launch->moved, memory_order_relaxed);
+
+    if (counted > 0)
+        atomic_store_explicit(
+            moved,
+            HDI_COUNTED | (uint64_t)(bytes / counted *
+                                     (double)hdi_box_groups(&launch->box)),
+            memory_order_relaxed);
+}
+
 hd_status hdi_flight_close(struct hdi_flight *launch,
                            const struct hdi_terms *terms,
                            struct hd_error *error)
 {
     seal(launch, -1);
+    if (terms->moved)
+        tell_moved(launch, terms->moved);
     if (launch->has_fault)
         find_fault(launch, terms);
     return hdi_flight_explain(launch, error);

@@ -319,8 +319,10 @@ hd_status hdi_copy_start(struct hd_pool *pool, const struct hd_start *start,
         hdi_buffer_hold(copy.to.buffer);
     if (copy.from.buffer)
         hdi_buffer_hold(copy.from.buffer);
-    event->bytes =
-        2 * copy.extent.bytes * copy.extent.rows * copy.extent.slices;
+    atomic_store_explicit(&event->bytes,
+                          2 * copy.extent.bytes * copy.extent.rows *
+                              copy.extent.slices,
+                          memory_order_relaxed);
     *(struct copy *)event->room = copy;
     return hdi_event_start(event, start, handle, error);
 }
@@ -428,6 +430,6 @@ hd_status hdi_fill_start(struct hd_pool *pool, const struct hd_start *start,
     *f = (struct fill){
         .to = to, .offset = offset, .size = size, .pattern_size = pattern_size};
     memcpy(f->pattern, pattern, pattern_size);
-    event->bytes = size;
+    atomic_store_explicit(&event->bytes, size, memory_order_relaxed);
     return hdi_event_start(event, start, handle, error);
 }

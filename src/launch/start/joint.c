@@ -57,8 +57,10 @@ struct joint {
     struct hdi_box rest; // no groups: all were given out
     struct hdi_box orphans[SIDES];
     unsigned orphan_count;
-    unsigned running; // parts, and who starts the first
-    hd_status status; // of the first that failed
+    unsigned running;        // parts, and who starts the first
+    uint64_t moved, counted; // by parts whose misses were counted, and the
+                             // work-groups of these
+    hd_status status;        // of the first that failed
     char text[HD_ERROR_TEXT];
     struct side sides[SIDES];
     unsigned side_count;
@@ -391,6 +393,20 @@ static hd_status start_part(struct side *side, struct hd_error *error)
     return status;
 }
 
+// All parts are taken to move as much as those of which it was counted.
+static void tell_moved(const struct joint *j)
+{
+    double groups = (double)atomic_load_explicit(&j->event->cost.groups,
+                                                 memory_order_relaxed);
+
+    if (j->counted > 0)
+        atomic_store_explicit(
+            &j->event->bytes,
+            HDI_COUNTED |
+                (uint64_t)((double)j->moved / (double)j->counted * groups),
+            memory_order_relaxed);
+}
+
 // A part has ended, or the first were started. The last ends the launch.
 // The one who brings `running` to 0 is the last to touch the joint.
 static void leave(struct joint *j)
@@ -401,6 +417,7 @@ static void leave(struct joint *j)
     if (!last)
         return;
     pthread_mutex_destroy(&j->lock);
+    tell_moved(j);
     hdi_event_end(j->event, j->status, j->status != HD_OK ? j->text : NULL);
 }
 
@@ -467,6 +484,17 @@ static bool pass_on(struct side *side, hd_status status)
 
 // On any thread. Deals before it leaves, so that `running` does not fall to 0
 // while there is a rest.
+static void add_part(struct joint *j, const struct hd_event_info *info)
+{
+    add_cost(&j->event->cost, info);
+    if (!info->counted)
+        return;
+    pthread_mutex_lock(&j->lock);
+    j->moved += info->bytes;
+    j->counted += info->groups;
+    pthread_mutex_unlock(&j->lock);
+}
+
 static void part_ended(struct hd_worker *worker, hd_status status, void *data)
 {
     struct side *side = data;
@@ -480,7 +508,7 @@ static void part_ended(struct hd_worker *worker, hd_status status, void *data)
     if (side->part != 0) {
         status = hd_event_status(pool, side->part, &error);
         if (hd_event_info(pool, side->part, &info))
-            add_cost(&j->event->cost, &info);
+            add_part(j, &info);
         hd_event_release(pool, side->part);
         side->part = 0;
     }
@@ -623,8 +651,9 @@ static hd_status start_on(struct hdi_launcher *launcher,
     }
     j->bound = (struct hdi_bound *)(void *)((char *)j + bound);
     hdi_bind(request, j->bound);
-    event->bytes +=
+    uint64_t bytes =
         hdi_bound_keep(j->bound, arg_count, (unsigned char *)j + values);
+    atomic_store_explicit(&event->bytes, bytes, memory_order_relaxed);
     hdi_bound_give(j->bound, arg_count, j->args);
     hd_group_within(&j->whole, terms->group ? terms->group : &event->group);
     return hdi_event_start(event, start, handle, error);

@@ -132,6 +132,7 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
                               struct hd_error *error)
 {
     unsigned workers = hd_pool_workers(pool) + HD_MAX_SPARE_THREADS;
+    bool on_workers = device->can.on_caller || device->can.caller_too;
     struct hdi_launcher *l = calloc(1, sizeof(*l));
     if (!l)
         goto err;
@@ -139,11 +140,16 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
     l->units = calloc(workers, sizeof(struct hdi_unit *));
     l->tracks = calloc(workers, sizeof(struct hdi_track *));
     l->slots = aligned_alloc(128, workers * sizeof(struct hdi_stop_slot));
-    if (!l->units || !l->tracks || !l->slots ||
+    if (on_workers)
+        l->misses = aligned_alloc(64, workers * sizeof(struct hdi_misses));
+    if (!l->units || !l->tracks || !l->slots || (on_workers && !l->misses) ||
         !hdi_watchdog_init(&l->watchdog))
         goto err_arrays;
     memset(l->slots, 0, workers * sizeof(struct hdi_stop_slot));
+    if (on_workers)
+        memset(l->misses, 0, workers * sizeof(struct hdi_misses));
 
+    l->counted = hdi_misses_of_cache();
     l->pool = pool;
     l->peers = 1;
     l->workers = workers;
@@ -158,8 +164,7 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
     if (status == HD_OK)
         status = attach_all(l, error);
     if (status == HD_OK && l->ports)
-        status =
-            hdi_modules_create(&device->can, l->ports, &l->modules, error);
+        status = hdi_modules_create(&device->can, l->ports, &l->modules, error);
     if (status == HD_OK && l->ports && !(l->feed = hdi_feed_create(l)))
         status = hdi_fail(error, HD_ENOMEM, "no memory to feed units");
     if (status == HD_OK && hdi_pool_has_threads(pool))
@@ -175,6 +180,7 @@ hd_status hdi_launcher_create(struct hd_pool *pool, struct hdi_device *device,
     return HD_OK;
 
 err_arrays:
+    free(l->misses);
     free(l->slots);
     free(l->tracks);
     free(l->units);
@@ -205,7 +211,10 @@ void hdi_launcher_destroy(struct hdi_launcher *launcher)
     for (unsigned i = 0; i < launcher->workers; i++)
         if (launcher->units[i])
             launcher->device->backend->unit_close(launcher->units[i]);
+    for (unsigned i = 0; launcher->misses && i < launcher->workers; i++)
+        hdi_misses_close(&launcher->misses[i]);
     hdi_watchdog_destroy(&launcher->watchdog);
+    free(launcher->misses);
     free(launcher->slots);
     free(launcher->tracks);
     free(launcher->units);

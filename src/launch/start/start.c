@@ -244,6 +244,7 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
     }
     terms.group = &event->group;
     terms.cost = &event->cost;
+    terms.moved = &event->bytes;
     s->event = event;
     s->launcher = launcher;
     s->kernel = kernel;
@@ -257,8 +258,9 @@ hd_status hdi_launch_start_within(struct hdi_launcher *launcher,
     s->brought = 0;
     s->packed = (unsigned char *)s + packed;
     hdi_bind(request, bound_of(s));
-    event->bytes += hdi_bound_keep(bound_of(s), request->arg_count,
-                                   (unsigned char *)s + values);
+    uint64_t bytes = hdi_bound_keep(bound_of(s), request->arg_count,
+                                    (unsigned char *)s + values);
+    atomic_store_explicit(&event->bytes, bytes, memory_order_relaxed);
     s->units = NULL;
     if (launcher->ports) {
         s->units = (struct on_units *)(void *)((char *)s + units);

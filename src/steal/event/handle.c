@@ -154,7 +154,9 @@ bool hd_event_info(struct hd_pool *pool, hd_event event,
     info->groups = hdi_record_get(&e->cost.groups);
     info->workers = hdi_record_get(&e->cost.workers);
     info->units = hdi_record_get(&e->cost.units);
-    info->bytes = e->bytes;
+    uint64_t bytes = hdi_record_get(&e->bytes);
+    info->counted = bytes & HDI_COUNTED;
+    info->bytes = bytes & ~HDI_COUNTED;
     hdi_record_let_go(e, HDI_USER);
     return true;
 }

@@ -456,7 +456,7 @@ hd_status hdi_event_take(struct hd_pool *pool,
     e->link = NULL;
     e->within = NULL;
     e->untimed = false;
-    e->bytes = 0;
+    hdi_record_set(&e->bytes, 0);
     *event = e;
     return HD_OK;
 }

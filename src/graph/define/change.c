@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "graph/model/compact.h"
+#include "graph/order/fit.h"
+#include "graph/order/order.h"
 
 #define ARG "%s%spass '%s', command %u, argument %u: "
 #define ARG_OF(pass, command, index) \
@@ -102,6 +104,22 @@ static hd_status find(struct hd_graph *graph, hd_pass pass, unsigned command,
     return HD_OK;
 }
 
+// How often loops go round may follow from the value, if the compiler says so.
+static void count_anew(struct hd_graph *graph, struct hdi_pass *pass,
+                       const struct hdi_command *changed, unsigned argument)
+{
+    const struct hd_kernel *kernel = graph->kernels.at[changed->kernel].kernel;
+    uint64_t asked = hdi_footprint_asks(kernel->footprint), steps = 0;
+
+    if (pass->steps == 0 || !(asked >> (argument < 63 ? argument : 63) & 1))
+        return;
+    for (uint32_t i = 0; i < pass->command_count; i++) {
+        const struct hdi_command *c = &graph->commands.at[pass->commands + i];
+        steps += c->is == HD_DISPATCH ? hdi_guess_steps(graph, c) : 0;
+    }
+    hdi_graph_rescale(graph, pass, steps);
+}
+
 // The graph stays prepared, except that parts of a split pass may have to be
 // chosen again, as their footprints may follow from the value. The recipe is
 // forgotten because the graph is not any more what its program makes.
@@ -129,6 +147,8 @@ hd_status hd_graph_set_argument(struct hd_graph *graph, hd_pass pass,
                 : set_bytes(graph, old, arg, place, error));
     if (!packed_of(graph, p, c->args + argument))
         p->packed = false;
+    else
+        count_anew(graph, p, c, argument);
     // What a part touches may follow from the value.
     if (graph->prepared && p->split != HDI_NONE)
         graph->reweigh = true;

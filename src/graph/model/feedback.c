@@ -17,7 +17,7 @@ static const char note_name[] = "passes";
 // change of what a pass takes is known to two thirds after n runs; less, and
 // one bad run counts for much.
 enum {
-    VERSION = 1,
+    VERSION = 2,
     MEMORY = 16 // runs that are remembered; older ones fade
 };
 
@@ -26,7 +26,7 @@ enum {
 // Without padding. `variance` is that of the time, [ns^2].
 struct record {
     struct hdi_feedback_key key;
-    double time, variance, busy, bandwidth, memory;
+    double time, variance, busy, bandwidth, memory, steps;
     uint64_t last; // [s since 1970]
     uint32_t runs, unused;
 };
@@ -172,7 +172,8 @@ static bool is_sane(const struct record *r)
     return r->runs > 0 && isfinite(r->time) && r->time >= 0 &&
            isfinite(r->variance) && r->variance >= 0 && isfinite(r->busy) &&
            r->busy >= 0 && isfinite(r->bandwidth) && r->bandwidth >= 0 &&
-           isfinite(r->memory) && r->memory >= 0;
+           isfinite(r->memory) && r->memory >= 0 && isfinite(r->steps) &&
+           r->steps >= 0;
 }
 
 // Add the records of the file to `f`, which has none. False without memory.
@@ -244,6 +245,13 @@ static bool store(struct hdi_feedback *f)
 // variance).
 static void learn(struct record *r, const struct hdi_measure *m)
 {
+    if (m->steps > 0 && r->steps > 0) {
+        double more = (double)m->steps / r->steps;
+        r->time *= more;
+        r->variance *= more * more;
+        r->busy *= more;
+    }
+    r->steps = (double)m->steps;
     r->runs += r->runs < UINT32_MAX;
     double share = 1.0 / (r->runs < MEMORY ? r->runs : MEMORY);
     double off = (double)m->time - r->time;
@@ -306,6 +314,7 @@ bool hdi_feedback_find(struct hdi_feedback *feedback,
                                               .busy = r->busy,
                                               .bandwidth = r->bandwidth,
                                               .memory = r->memory,
+                                              .steps = r->steps,
                                               .runs = r->runs,
                                               .last = r->last};
     pthread_mutex_unlock(&feedback->lock);

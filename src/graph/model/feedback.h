@@ -37,14 +37,17 @@ struct hdi_measure {
     uint64_t busy;   // in its leaves, over all workers [ns]
     uint64_t bytes;  // moved, at least
     uint64_t memory; // that it needed for itself [bytes]
+    uint64_t steps;  // operations, as the compiler counts them; 0: not known
 };
 
-// All runs; the later ones count more.
+// All runs; the later ones count more. Those before the latest are taken to have
+// been as long as they would have been with its operations.
 struct hdi_experience {
     double time, deviation; // [ns]; standard deviation of the time
     double busy;            // [ns]
     double bandwidth;       // [bytes/s]
     double memory;          // [bytes]
+    double steps;           // of the latest; 0: not known
     uint32_t runs;
     uint64_t last; // when it ran last [s since 1970]
 };

@@ -68,6 +68,23 @@ static void runs_have_a_mean_and_a_deviation(void)
     hdi_feedback_close(f);
 }
 
+// What went before counts as if it had had as much to do as the latest.
+static void runs_of_other_lengths_are_scaled(void)
+{
+    struct hdi_feedback *f = hdi_feedback_open(NULL);
+    const struct hdi_feedback_key key = key_of(1);
+
+    hdi_feedback_add(
+        f, &key, &(struct hdi_measure){.time = 100, .busy = 200, .steps = 50});
+    hdi_feedback_add(
+        f, &key, &(struct hdi_measure){.time = 400, .busy = 800, .steps = 200});
+    struct hdi_experience e = find(f, 1);
+    CHECK(e.runs == 2 && e.steps == 200);
+    CHECK(fabs(e.time - 400) < 1e-9 && fabs(e.busy - 800) < 1e-9);
+    CHECK(e.deviation < 1e-9);
+    hdi_feedback_close(f);
+}
+
 static void later_runs_count_more(void)
 {
     struct hdi_feedback *f = hdi_feedback_open(NULL);
@@ -230,6 +247,7 @@ int main(void)
     atexit(remove_folder);
     snprintf(path, sizeof(path), "%s/passes", folder);
     runs_have_a_mean_and_a_deviation();
+    runs_of_other_lengths_are_scaled();
     later_runs_count_more();
     another_process_finds_what_was_learned();
     processes_lose_nothing_of_each_other();

@@ -1,5 +1,6 @@
 // What passes that never ran are thought to cost, by what they touch and do.
 #include <linux/perf_event.h>
+#include <string.h>
 
 #include "graph/model/model.h"
 #include "heddle/heddle.h"
@@ -32,6 +33,14 @@ static const char source[] =
     "        for (int k = 0; k < n; k++) x = x * 1664525 + (x >> 7);\n"
     "    a[i] = x;\n"
     "}\n";
+
+// What the kernel does beside the loop is little.
+static bool is_times(uint64_t a, uint64_t b, double times)
+{
+    double ratio = (double)a / ((double)b * times);
+
+    return ratio > 0.98 && ratio < 1.02;
+}
 
 static hd_pass add(struct hd_graph *graph, const char *kernel, uint64_t items,
                    double n)
@@ -140,9 +149,11 @@ static void what_ran_tells_about_what_did_not(void)
     hd_graph_destroy(graph);
 }
 
-// The same kernel over as many work-items, which go round more often.
-static void more_turns_are_not_known_by_fewer(void)
+// The same kernel over as many work-items, which go round more often: it is not
+// known, but thought to take as much longer as it has more to do.
+static void more_turns_are_thought_to_take_longer(void)
 {
+    static const double turns[] = {TURNS, 8 * TURNS, TURNS / 2.0};
     struct hd_graph *graph;
 
     CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
@@ -150,10 +161,44 @@ static void more_turns_are_not_known_by_fewer(void)
     CHECK_OK(hd_graph_run(graph, NULL, &error), error);
     hd_graph_destroy(graph);
     CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
-    add(graph, "think", ITEMS, TURNS);
-    add(graph, "think", ITEMS, 8 * TURNS);
+    for (int i = 0; i < 3; i++)
+        add(graph, "think", ITEMS, turns[i]);
     CHECK_OK(hd_graph_prepare(graph, &error), error);
-    CHECK(graph->weights[0].known && !graph->weights[1].known);
+    const struct hdi_weight *w = graph->weights;
+    CHECK(w[0].known && !w[1].known && w[1].measured && !w[2].known);
+    CHECK(is_times(w[1].time, w[0].time, 8) &&
+          is_times(w[1].work, w[0].work, 8));
+    CHECK(is_times(w[2].time, w[0].time, 0.5));
+    hd_graph_destroy(graph);
+}
+
+// A kept graph is not prepared anew for it.
+static void a_changed_argument_changes_the_cost(void)
+{
+    double turns = 8 * TURNS;
+    const struct hd_pass_arg arg = {
+        .is = HD_PASS_NUMBERS, .numbers = &turns, .number_count = 1};
+    struct hd_graph_statistics s;
+    struct hd_graph *graph;
+
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    hd_pass pass = add(graph, "think", ITEMS, TURNS);
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    uint64_t time = graph->weights[0].time;
+    struct hdi_feedback_key key = graph->keys[0];
+    CHECK_OK(hd_graph_set_argument(graph, pass, 0, 1, &arg, &error), error);
+    CHECK(is_times(graph->weights[0].time, time, 8));
+    CHECK(memcmp(&key, &graph->keys[0], sizeof(key)) != 0);
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    hd_graph_stats(graph, &s);
+    CHECK(is_times(s.predicted, time, 8));
+    // Also what is changed between two preparations.
+    add(graph, "think", ITEMS, TURNS);
+    time = graph->weights[0].time;
+    turns = 2 * TURNS;
+    CHECK_OK(hd_graph_set_argument(graph, pass, 0, 1, &arg, &error), error);
+    CHECK_OK(hd_graph_prepare(graph, &error), error);
+    CHECK(is_times(graph->weights[0].time, time, 0.25));
     hd_graph_destroy(graph);
 }
 
@@ -203,7 +248,8 @@ int main(void)
     with_workers(2, what_is_touched_is_estimated);
     with_workers(1, what_is_done_is_estimated);
     with_workers(1, what_ran_tells_about_what_did_not);
-    with_workers(1, more_turns_are_not_known_by_fewer);
+    with_workers(1, more_turns_are_thought_to_take_longer);
+    with_workers(1, a_changed_argument_changes_the_cost);
     with_workers(1, what_is_counted_is_learned);
     return 0;
 }

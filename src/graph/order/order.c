@@ -8,6 +8,7 @@
 
 #include "base/topology.h"
 #include "graph/order/batch.h"
+#include "graph/order/fit.h"
 #include "graph/order/split.h"
 #include "graph/plan/tasks.h"
 #include "steal/worker.h"
@@ -134,18 +135,24 @@ static void guess(const struct hd_graph *graph, const struct hdi_pass *pass,
         weight->work > LEAST_TIME ? weight->work / workers : weight->work;
 }
 
+// The device and the number of workers: on others a pass takes another time.
+static struct hdi_feedback_key begin_key(const struct hd_graph *graph)
+{
+    unsigned workers = workers_of(graph);
+    const char *device = graph->context.launcher->device->can.description;
+    struct hdi_feedback_key key = hdi_feedback_key(device ? device : "");
+
+    hdi_feedback_mix(&key, &workers, sizeof(workers));
+    return key;
+}
+
 // What a pass computes, over how much, by what code: its commands, ranges,
 // sizes of arguments and the content of programs. Not their values, nor names
-// of passes and resources: the same work in another graph is the same. Where a
-// value says how often a loop goes round, the power of 2 that is next to what
-// there is to do tells apart what takes twice as long.
-static struct hdi_feedback_key key_of(const struct hd_graph *graph,
-                                      const struct hdi_pass *pass,
-                                      struct hdi_feedback_key key)
+// of passes and resources: the same work in another graph is the same.
+static struct hdi_feedback_key kind_of(const struct hd_graph *graph,
+                                       const struct hdi_pass *pass,
+                                       struct hdi_feedback_key key)
 {
-    int order = pass->steps > 0 ? ilogb((double)pass->steps) : -1;
-
-    hdi_feedback_mix(&key, &order, sizeof(order));
     for (uint32_t i = 0; i < pass->command_count; i++) {
         const struct hdi_command *c = &graph->commands.at[pass->commands + i];
         hdi_feedback_mix(&key, &c->is, sizeof(c->is));
@@ -170,18 +177,53 @@ static struct hdi_feedback_key key_of(const struct hd_graph *graph,
     return key;
 }
 
-// `busy` may be less than the time, as for a pass that waits; work is what it
-// keeps others from, so at least its time.
-static void remember(struct hd_graph *graph, uint32_t index,
-                     struct hdi_weight *weight)
+// -1: not known.
+static int magnitude_of(uint64_t steps)
+{
+    return steps > 0 ? ilogb((double)steps) : -1;
+}
+
+// Where a value says how often a loop goes round, passes of one kind differ in
+// what there is to do: as many have one key as have the same power of 2.
+static struct hdi_feedback_key key_of(const struct hdi_pass *pass,
+                                      struct hdi_feedback_key kind)
+{
+    int magnitude = magnitude_of(pass->steps);
+
+    hdi_feedback_mix(&kind, &magnitude, sizeof(magnitude));
+    return kind;
+}
+
+// False: nothing like it has run. What has had other operations is scaled by
+// them. `busy` may be less than the time, as for a pass that waits; work is
+// what it keeps others from, so at least its time.
+static bool remember(struct hd_graph *graph, const struct hdi_feedback_key *key,
+                     const struct hdi_pass *pass, struct hdi_weight *weight)
 {
     struct hdi_experience e;
 
-    if (!hdi_feedback_find(graph->context.feedback, &graph->keys[index], &e))
-        return;
-    weight->time = (uint64_t)e.time;
-    weight->work = (uint64_t)(e.busy > e.time ? e.busy : e.time);
-    weight->known = weight->measured = true;
+    if (!hdi_feedback_find(graph->context.feedback, key, &e))
+        return false;
+    double more =
+        pass->steps > 0 && e.steps > 0 ? (double)pass->steps / e.steps : 1;
+    weight->time = (uint64_t)(e.time * more);
+    weight->work = (uint64_t)((e.busy > e.time ? e.busy : e.time) * more);
+    weight->measured = true;
+    return true;
+}
+
+// What has run with as many operations, or else with others.
+static void recall(struct hd_graph *graph, uint32_t index,
+                   const struct hdi_feedback_key *begin,
+                   struct hdi_weight *weight)
+{
+    const struct hdi_pass *pass = &graph->passes.at[index];
+    struct hdi_feedback_key kind = kind_of(graph, pass, *begin);
+
+    graph->keys[index] = key_of(pass, kind);
+    weight->known = remember(graph, &graph->keys[index], pass, weight);
+    if (!weight->known && pass->steps > 0)
+        remember(graph, &kind, pass, weight);
 }
 
 // A pass that is left out takes nothing; what it took is kept for when it comes
@@ -201,17 +243,14 @@ static bool take_up(struct hdi_weight *weight)
     return weight->known;
 }
 
-// `begin` has the device and the number of workers: on others a pass takes
-// another time. Passes that are weighed keep their weights until something
+// Passes that are weighed keep their weights until something
 // about them changes (pass.weighed). A pass that takes something has a time.
 static void weigh_passes(struct hd_graph *graph, uint32_t from)
 {
     unsigned workers = workers_of(graph);
-    const char *device = graph->context.launcher->device->can.description;
-    struct hdi_feedback_key begin = hdi_feedback_key(device ? device : "");
+    const struct hdi_feedback_key begin = begin_key(graph);
     double step = step_time(graph);
 
-    hdi_feedback_mix(&begin, &workers, sizeof(workers));
     for (uint32_t i = from; i < graph->passes.count; i++) {
         struct hdi_pass *pass = &graph->passes.at[i];
         struct hdi_weight *weight = &graph->weights[i];
@@ -224,11 +263,38 @@ static void weigh_passes(struct hd_graph *graph, uint32_t from)
         *weight = (struct hdi_weight){0};
         pass->weighed = true;
         guess(graph, pass, workers, step, weight);
-        if (graph->keys) {
-            graph->keys[i] = key_of(graph, pass, begin);
-            remember(graph, i, weight);
-        }
+        if (graph->keys)
+            recall(graph, i, &begin, weight);
     }
+}
+
+static void scale(uint64_t *time, double by)
+{
+    *time = (uint64_t)((double)*time * by);
+}
+
+// Ranks are made anew only if there is twice as much to do, or half as much.
+void hdi_graph_rescale(struct hd_graph *graph, struct hdi_pass *pass,
+                       uint64_t steps)
+{
+    uint32_t index = (uint32_t)(pass - graph->passes.at);
+    uint64_t before = pass->steps;
+
+    pass->steps = steps;
+    if (!pass->weighed || before == 0 || steps == 0 || steps == before)
+        return;
+    struct hdi_weight *weight = &graph->weights[index];
+    double by = (double)steps / (double)before;
+    scale(&weight->time, by);
+    scale(&weight->work, by);
+    scale(&weight->last_time, by);
+    scale(&weight->last_work, by);
+    if (magnitude_of(steps) == magnitude_of(before))
+        return;
+    graph->reweigh = true;
+    if (graph->keys)
+        graph->keys[index] =
+            key_of(pass, kind_of(graph, pass, begin_key(graph)));
 }
 
 // Ranks and forecast ----------------------------------------------------------
@@ -554,6 +620,23 @@ static void learn_steps(struct hd_graph *graph)
             &(struct hdi_measure){.time = (uint64_t)(busy / steps * STEPS)});
 }
 
+// Under its key, and of a kind that may have more to do another time.
+static void keep(struct hd_graph *graph, uint32_t index, uint64_t time)
+{
+    const struct hdi_pass *pass = &graph->passes.at[index];
+    const struct hdi_measure measure = {.time = time,
+                                        .busy = pass->busy,
+                                        .bytes = moved_bytes(graph, pass),
+                                        .memory = scratch_bytes(graph, pass),
+                                        .steps = pass->steps};
+
+    hdi_feedback_add(graph->context.feedback, &graph->keys[index], &measure);
+    if (pass->steps == 0)
+        return;
+    const struct hdi_feedback_key kind = kind_of(graph, pass, begin_key(graph));
+    hdi_feedback_add(graph->context.feedback, &kind, &measure);
+}
+
 // Ranks and parts are made anew only if what was thought is off by more than a
 // quarter of all time, or many passes have become tiny, or something long is
 // new: making them takes time too, and noise alone must not bring it about.
@@ -586,12 +669,7 @@ void hdi_graph_learn(struct hd_graph *graph)
         graph->forecast.known += !was_known;
         heavy = heavy || (!was_known && time >= LEAST_TIME);
         if (graph->keys && time >= LEAST_TIME)
-            hdi_feedback_add(
-                graph->context.feedback, &graph->keys[i],
-                &(struct hdi_measure){.time = time,
-                                      .busy = pass->busy,
-                                      .bytes = moved_bytes(graph, pass),
-                                      .memory = scratch_bytes(graph, pass)});
+            keep(graph, i, time);
     }
     learn_steps(graph);
     // The next run goes by what has been measured, if that differs and matters.

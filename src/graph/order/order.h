@@ -26,6 +26,11 @@ bool hdi_graph_weigh(struct hd_graph *graph);
 void hdi_graph_weigh_more(struct hd_graph *graph);
 void hdi_graph_rank_more(struct hd_graph *graph, uint32_t edges);
 
+// The pass has so many operations now, as an argument has changed: what it is
+// thought to cost follows.
+void hdi_graph_rescale(struct hd_graph *graph, struct hdi_pass *pass,
+                       uint64_t steps);
+
 // A run has ended well: remember what its passes took.
 void hdi_graph_learn(struct hd_graph *graph);
 

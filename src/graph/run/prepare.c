@@ -609,7 +609,9 @@ static hd_status pack_pass(struct hd_graph *graph, struct hdi_pass *pass,
 {
     bool touched = true, counted = true;
 
-    pass->bytes = pass->steps = 0;
+    uint64_t steps = 0;
+
+    pass->bytes = 0;
     for (uint32_t c = 0; c < pass->command_count; c++) {
         const struct hdi_command *command =
             &graph->commands.at[pass->commands + c];
@@ -620,12 +622,11 @@ static hd_status pack_pass(struct hd_graph *graph, struct hdi_pass *pass,
         touched = touched && guess.bytes > 0 && !command->appended;
         counted = counted && (!is_dispatch || guess.steps > 0);
         pass->bytes += guess.bytes;
-        pass->steps += guess.steps;
+        steps += guess.steps;
     }
     if (!touched)
         pass->bytes = 0;
-    if (!counted)
-        pass->steps = 0;
+    hdi_graph_rescale(graph, pass, counted ? steps : 0);
     pass->packed = true;
     graph->checked++;
     return HD_OK;

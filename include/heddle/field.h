@@ -87,7 +87,8 @@ struct hd_tiles {
 };
 
 /// One condition on an index: the sum of factor[i] * index[i] is `most` at
-/// most.
+/// most. For all indices of the grid that sum, up to any axis, must fit 127
+/// bits (HD_ELIMIT).
 struct hd_half_space {
     int64_t factor[HD_MAX_RANK];
     int64_t most;

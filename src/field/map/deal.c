@@ -557,6 +557,25 @@ static hd_status deal_shape(struct hd_map *map,
     return status;
 }
 
+// Whether the sums of a condition, of any indices of the map, fit a wide
+// number. A product always does.
+static bool sums_fit(const struct hd_map *map,
+                     const struct hd_half_space *condition)
+{
+    hdi_wide low = 0, high = 0;
+
+    for (unsigned i = 0; i < map->grid.rank; i++) {
+        hdi_wide a = (hdi_wide)condition->factor[i] * map->grid.offset[i];
+        hdi_wide b = (hdi_wide)condition->factor[i] *
+                     (map->grid.offset[i] + map->grid.extent[i] - 1);
+
+        if (__builtin_add_overflow(low, a < b ? a : b, &low) ||
+            __builtin_add_overflow(high, a < b ? b : a, &high))
+            return false;
+    }
+    return true;
+}
+
 // Elements without tiles are not dealt with a shape: the cut would be along
 // every diagonal element, a box for each row.
 static hd_status take_shape(struct hd_map *map,
@@ -568,6 +587,12 @@ static hd_status take_shape(struct hd_map *map,
     if (!cuts_anything(params) || has_mesh(params) || params->owners)
         return hdi_fail(error, HD_EINVAL,
                         "a shape needs tiles that are dealt one after another");
+    for (unsigned s = 0; s < params->shape_count; s++)
+        if (!sums_fit(map, &params->shape[s]))
+            return hdi_fail(error, HD_ELIMIT,
+                            "the sums of condition %u of the shape do not fit "
+                            "127 bits",
+                            s);
     map->shape = malloc(params->shape_count * sizeof(*map->shape));
     if (!map->shape)
         return no_memory(error);

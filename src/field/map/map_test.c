@@ -241,6 +241,34 @@ static void any_boxes_make_a_map(void)
         HD_ELIMIT, error, "4294967295 nodes");
 }
 
+// Three products of nearly 2^126 and of the same sign are more than 2^127.
+static void sums_that_do_not_fit_are_refused(void)
+{
+    const int64_t far = INT64_MAX - 8, big = INT64_MAX;
+    struct hd_half_space shape[] = {{{1, 1, 1}, 0}, {{big, big, big}, 7}};
+    struct hd_map_params params = {
+        .grid = {3, {8, 8, 8}, {far, far, far}},
+        .tiles = {{.extent = 8}, {.extent = 8}, {.extent = 8}},
+        .shape = shape,
+        .shape_count = 2};
+    struct hd_map *map;
+
+    CHECK_FAILS(hd_map_create(&params, &map, &error), HD_ELIMIT, error,
+                "condition 1 of the shape");
+    for (int i = 0; i < 3; i++)
+        shape[1].factor[i] = INT64_MIN;
+    CHECK_FAILS(hd_map_create(&params, &map, &error), HD_ELIMIT, error,
+                "condition 1 of the shape");
+
+    // Two and one less fit, and all indices meet the condition.
+    shape[1] = (struct hd_half_space){{-big, -big, big}, -big};
+    shape[0].most = INT64_MAX;
+    shape[0].factor[1] = shape[0].factor[2] = 0;
+    CHECK_OK(hd_map_create(&params, &map, &error), error);
+    CHECK(hd_map_node(map, (int64_t[]){far, far + 1, far}) == 0);
+    hd_map_destroy(map);
+}
+
 static void grains_nest(void)
 {
     struct hd_map *map =
@@ -436,6 +464,7 @@ int main(void)
     maps_need_not_be_full();
     unstructured_maps_name_each_owner();
     any_boxes_make_a_map();
+    sums_that_do_not_fit_are_refused();
     grains_nest();
     large_grids_are_counted_in_64_bits();
     far_corners_are_outside();

@@ -85,6 +85,10 @@ static hd_status count_nodes(struct hd_cluster *c,
                           "a cluster has at most %d nodes, not %" PRIu32
                           " for each of %" PRIu32 " processes",
                           HDI_MAX_NODES, c->here, c->net->count);
+    if (status == HD_OK && c->here > HDI_MAX_HERE)
+        status = hdi_fail(error, HD_ELIMIT,
+                          "a process has at most %d nodes, not %" PRIu32,
+                          HDI_MAX_HERE, c->here);
     if (status == HD_OK) {
         c->moving = calloc(c->here, sizeof(*c->moving));
         if (!c->moving)

@@ -105,7 +105,9 @@ enum {
     HDI_TAG_REPLY, // and above, by node: see hdi_lane_tag()
     // And above: two of each redistribution that is started.
     HDI_TAG_STARTED = 1 << 20,
-    HDI_STARTED = 1 << 20 // under way, at most
+    HDI_STARTED = 1 << 20, // under way, at most
+    // Nodes of a process, so that the tags of lane 0 stay below those above.
+    HDI_MAX_HERE = (HDI_TAG_STARTED - HDI_TAG_REPLY - 1) / 2
 };
 _Static_assert(HDI_TAG_STARTED + 2 * HDI_STARTED <= HDI_MAX_TAG, "tags");
 

@@ -88,6 +88,9 @@ struct hd_cluster {
     void (*stop_mover)(struct hdi_mover *mover); // waits for what was started
     struct hdi_runner *runner;                   // the same, of foralls
     uint64_t foralls; // started, as on all processes: it says in which lane
+    // The lane of the forall that was called or started last, as on all
+    // processes.
+    uint32_t latest;
     void (*stop_runner)(struct hdi_runner *runner);
     struct hdi_shared *slots; // of runs, those of each lane, see run.h
     struct hdi_lane lanes[HDI_LANES];

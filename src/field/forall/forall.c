@@ -636,6 +636,9 @@ hd_status hdi_forall(const struct hd_forall *forall, struct hdi_lane *lane,
     bool may = run.cluster->transport->threads && !run.cluster->sequential;
     struct hd_error mine = {0};
 
+    // What is started notes its lane when it is: here it is another thread.
+    if (lane->number == 0)
+        run.cluster->latest = 0;
     run.error = &mine;
     pthread_mutex_init(&run.lock, NULL);
     hd_status status = begin_run(&run, crew, may, error);

@@ -155,9 +155,10 @@ hd_status hdi_forall_start(struct hd_cluster *cluster, struct hd_pool *pool,
     uint64_t number = cluster->foralls++ % (HDI_LANES - 1);
     hd_status status = make(cluster, error);
 
+    cluster->latest = 1 + (uint32_t)number;
     if (status != HD_OK)
-        return hdi_lane_agree(&cluster->lanes[1 + number], "hd_forall_kernel()",
-                              0, status, error);
+        return hdi_lane_agree(&cluster->lanes[cluster->latest],
+                              "hd_forall_kernel()", 0, status, error);
     struct hdi_runner *runner = cluster->runner;
     struct track *t = &runner->tracks[number];
     status = add(runner, t, &what, event, error);

@@ -19,7 +19,7 @@ static hd_status gather_paces(struct hd_cluster *cluster, uint64_t *mine,
 
     for (uint32_t n = 0; n < cluster->here; n++) {
         struct hdi_node_slot *slot =
-            hdi_lane_slot(&cluster->lanes[0], first + n);
+            hdi_lane_slot(&cluster->lanes[cluster->latest], first + n);
         uint64_t mean = atomic_load_explicit(&slot->mean, memory_order_relaxed);
         uint32_t width =
             atomic_load_explicit(&slot->width, memory_order_relaxed);

@@ -9,9 +9,10 @@
 // What still fits: a terminal's line, a document's width, a screen of text;
 // more rectangles than that make an SVG that viewers take seconds for.
 enum {
-    MAX_WIDTH = 72, // of a drawing [characters]
-    MAX_SIDE = 720, // of an image [pixels]
-    MAX_ROWS = 64,  // of the table
+    MAX_WIDTH = 72,        // of a drawing [characters]
+    MAX_SIDE = 720,        // of an image [pixels]
+    MAX_ROWS = 64,         // of the table
+    MAX_COUNTED = 1 << 24, // segments, for the table: a second
     MAX_RECTS = 65536
 };
 
@@ -67,6 +68,10 @@ static void print_table(struct hdi_text *text, const struct hd_map *map)
 {
     int64_t all = 0, most = 0;
 
+    if (map->count > MAX_COUNTED) {
+        hdi_text_print(text, "\nso many segments are not counted by node\n");
+        return;
+    }
     hdi_text_print(text, "\nnode  elements\n");
     for (uint32_t n = 0; n < map->nodes; n++) {
         int64_t size = hd_map_size(map, n);

@@ -372,6 +372,8 @@ static void bad_maps_are_refused_by_name(void)
         {"36x36 splits 16/40", "split point 40 of axis 1"},
         {"36x36 splits 16,16/4", "split point 16 of axis 0"},
         {"36x36 splits 0/4", "split point 0 of axis 0"},
+        {"36x36 splits 16/", "a whole number"},
+        {"36x36 splits 16/4,x", "a whole number"},
         {"6x6 nodes 0", "1 or more"},
         {"6x6 mesh 2x2 nodes 5", "the mesh has 4 nodes, not 5"},
         {"6x6 order 1,1 cyclic", "axis 1, which was named before"},
@@ -389,6 +391,21 @@ static void bad_maps_are_refused_by_name(void)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         CHECK_FAILS(hd_map_parse(bad[i].text, &map, &error), error.status,
                     error, bad[i].part);
+}
+
+// 10^12 segments: a few are drawn, and none is walked over.
+static void large_maps_are_drawn_soon(void)
+{
+    struct hd_map *map = parse("1000000x1000000 tiles 1x1 cyclic nodes 7");
+    char drawing[8192] = {0};
+    FILE *file = fmemopen(drawing, sizeof(drawing) - 1, "w");
+
+    CHECK(file);
+    CHECK_OK(hd_map_draw(map, file, &error), error);
+    CHECK(fclose(file) == 0);
+    CHECK(strstr(drawing, "1000000000000 segments, 7 nodes"));
+    CHECK(strstr(drawing, "segments are not counted"));
+    hd_map_destroy(map);
 }
 
 // Each pair differs in one thing, and so in who owns what or in what moves.
@@ -471,6 +488,7 @@ int main(void)
     relabelled_maps_are_other_maps();
     digests_tell_maps_apart();
     bad_maps_are_refused_by_name();
+    large_maps_are_drawn_soon();
     drawings_show_owners();
     return 0;
 }

@@ -96,6 +96,7 @@ static hd_status one_per_axis(struct parsing *p, int64_t *values)
 static hd_status list(struct parsing *p, const char **text, int64_t **values,
                       size_t *count)
 {
+    hd_status status = HD_OK;
     size_t room = 0;
 
     *values = NULL;
@@ -107,20 +108,21 @@ static hd_status list(struct parsing *p, const char **text, int64_t **values,
             if (room <= MAX_LIST)
                 more = realloc(*values, room * sizeof(*more));
             if (!more) {
-                free(*values);
-                return hdi_fail(p->error, HD_ENOMEM, "map: list too long");
+                status = hdi_fail(p->error, HD_ENOMEM, "map: list too long");
+                break;
             }
             *values = more;
         }
-        hd_status status = number(p, text, &(*values)[*count]);
-        if (status != HD_OK) {
-            free(*values);
-            return status;
-        }
+        status = number(p, text, &(*values)[*count]);
+        if (status != HD_OK)
+            break;
         (*count)++;
         if (**text != ',')
             return HD_OK;
     }
+    free(*values);
+    *values = NULL;
+    return status;
 }
 
 // The second list of a kind replaces the first, which is freed here.

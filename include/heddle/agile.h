@@ -304,7 +304,9 @@ HD_API hd_status hd_field_read(struct hd_field *field, void *memory, bool all,
 /// `dtype` is NumPy's name of what elements are made of, such as "<f4"; an
 /// element of several is an axis more. `*sum` becomes a checksum, which does
 /// not depend on how the field was laid out. The file is on the disk when it
-/// returns; one that could not be written whole is removed. Collective.
+/// returns. It is written beside, to `path` with ".part" at its end, and takes
+/// the place of an older one when it is whole; on failure that stays. A link or
+/// device is written where it is. Collective.
 ///
 /// Errors:  HD_EINVAL (a dtype that does not divide the element, a stride or
 ///          elements that nobody owns), HD_EIO (with the path and why),

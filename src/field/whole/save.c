@@ -6,6 +6,7 @@
 // the same for all layouts and added up over the processes.
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,10 +23,12 @@ enum {
 };
 
 // One file that is being written or read by this process. `file` is -1 while it
-// is not open.
+// is not open. What is written is beside `path` until it is whole, at `part`;
+// NULL: there is something that is no file, and it is written in its place.
 struct work {
     struct hd_field *field;
     const char *path;
+    char *part;
     int file;
     bool writes;
     int64_t step[HD_MAX_RANK]; // of the array in the file [elements]
@@ -90,11 +93,33 @@ static hd_status fail(const struct work *w, const char *what, int why)
                     "cannot %s %s: %s", what, w->path, strerror(why));
 }
 
+// Decided before the agreement, after which the path may change: so all come
+// to the same.
+static hd_status find_part(struct work *w)
+{
+    struct stat state;
+
+    if (!w->path || (lstat(w->path, &state) == 0 && !S_ISREG(state.st_mode)))
+        return HD_OK;
+    size_t size = strlen(w->path) + sizeof(".part");
+
+    w->part = malloc(size);
+    if (!w->part)
+        return hdi_fail(w->error, HD_ENOMEM, "no memory to save a field");
+    snprintf(w->part, size, "%s.part", w->path);
+    return HD_OK;
+}
+
+static const char *written(const struct work *w)
+{
+    return w->part ? w->part : w->path;
+}
+
 // Process 0 makes the file, of its whole size, so that a disk that is too small
 // is found before the rest is written.
 static hd_status make(struct work *w, const char *head, uint64_t size)
 {
-    w->file = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    w->file = open(written(w), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (w->file < 0)
         return fail(w, "create", errno);
     ssize_t wrote = write(w->file, head, HEAD);
@@ -228,16 +253,16 @@ static hd_status transfer_all(struct work *w)
     return HD_OK;
 }
 
-// Sums wrap around, and their order does not matter.
-static hd_status add_sums(struct work *w, uint64_t *sum)
+// Sums wrap around, and their order does not matter. `status`: how it went here
+// until now.
+static hd_status add_sums(struct work *w, hd_status status, uint64_t *sum)
 {
     struct hd_cluster *cluster = w->field->cluster;
     uint64_t *all = calloc(cluster->net->count, sizeof(*all));
-    hd_status status = hdi_cluster_agree(
-        cluster, "sums of a file", 0,
-        all ? HD_OK : hdi_fail(w->error, HD_ENOMEM, "no memory for a checksum"),
-        w->error);
 
+    if (status == HD_OK && !all)
+        status = hdi_fail(w->error, HD_ENOMEM, "no memory for a checksum");
+    status = hdi_cluster_agree(cluster, "sums of a file", 0, status, w->error);
     if (status == HD_OK)
         status = hdi_cluster_gather(cluster, &w->sum, sizeof(w->sum),
                                     (char *)all, w->error);
@@ -274,8 +299,8 @@ static hd_status finish(struct work *w, hd_status status)
 }
 
 // The file is made by one process before the agreement, and opened by the
-// others after it: then it is there. On failure it is removed: half a file
-// would look like a checkpoint.
+// others after it: then it is there. It takes its name when all have written:
+// half a file would look like a checkpoint, and replace one that is whole.
 hd_status hd_field_save(struct hd_field *field, const char *path,
                         const char *dtype, uint64_t *sum,
                         struct hd_error *error)
@@ -293,26 +318,30 @@ hd_status hd_field_save(struct hd_field *field, const char *path,
     hd_status status = check(field, path, dtype, head, error);
     if (status == HD_OK)
         status = hdi_mirrors_home(field, error);
+    if (status == HD_OK)
+        status = find_part(&w);
     if (status == HD_OK && first)
         status = make(&w, head, size);
-    struct stat state;
-    bool made = w.file >= 0 && fstat(w.file, &state) == 0 &&
-                S_ISREG(state.st_mode); // a device stays
+    bool made = w.part && w.file >= 0;
     status = hdi_cluster_agree(cluster, "hd_field_save()", field->number,
                                status, error);
     if (status == HD_OK) {
         if (!first)
-            w.file = open(path, O_WRONLY | O_CLOEXEC);
+            w.file = open(written(&w), O_WRONLY | O_CLOEXEC);
         status = w.file < 0 ? fail(&w, "open", errno) : transfer_all(&w);
         status = finish(&w, status);
         status = hdi_cluster_agree(cluster, "hd_field_save(): end", 0, status,
                                    error);
     }
     finish(&w, HD_EIO);
-    if (status == HD_OK)
-        status = add_sums(&w, sum);
-    if (status != HD_OK && made)
-        unlink(path);
+    if (status == HD_OK) {
+        if (first && made && rename(w.part, path) != 0)
+            status = fail(&w, "replace", errno);
+        status = add_sums(&w, status, sum);
+    } else if (first && made) {
+        unlink(w.part);
+    }
+    free(w.part);
     return status;
 }
 
@@ -340,7 +369,7 @@ hd_status hd_field_load(struct hd_field *field, const char *path,
     }
     finish(&w, HD_EIO);
     if (status == HD_OK)
-        status = add_sums(&w, &is);
+        status = add_sums(&w, HD_OK, &is);
     if (status == HD_OK && sum && is != *sum)
         status =
             hdi_fail(error, HD_EIO,

@@ -1,6 +1,9 @@
 // Fields go to files and come back, to other layouts too; what is wrong with a
 // file is found.
+#include <signal.h>
 #include <stdint.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "heddle/agile.h"
@@ -129,12 +132,59 @@ static void wrong_files_are_refused(void)
     change(0, -1);
     CHECK_FAILS(hd_field_load(field, path, "<u4", &sum, &error), HD_EIO, error,
                 "holds another array");
-    CHECK_FAILS(hd_field_load(field, "/nonexistent/x", "<u4", &sum, &error),
-                HD_ENOENT, error, "cannot open /nonexistent/x");
-    CHECK_FAILS(hd_field_save(field, "/nonexistent/x", "<u4", &sum, &error),
-                HD_ENOENT, error, "cannot create /nonexistent/x");
+    CHECK_FAILS(hd_field_load(field, "no_such_folder/x", "<u4", &sum, &error),
+                HD_ENOENT, error, "cannot open no_such_folder/x");
+    CHECK_FAILS(hd_field_save(field, "no_such_folder/x", "<u4", &sum, &error),
+                HD_ENOENT, error, "cannot create no_such_folder/x");
     hd_field_destroy(field);
     hd_field_destroy(other);
+}
+
+// As on a disk that is full, by the largest file that the system lets a process
+// write.
+static void a_file_stays_until_the_next_is_whole(void)
+{
+    struct hd_field *field = make(layouts[1], false);
+    struct hd_field *other = make(layouts[2], true);
+    struct rlimit limit, small;
+    char part[sizeof(path) + 8];
+    uint64_t sum, none;
+
+    CHECK_OK(hd_field_save(field, path, "<u4", &sum, &error), error);
+    CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    small = (struct rlimit){1000, limit.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    CHECK_FAILS(hd_field_save(other, path, "<u4", &none, &error), HD_EIO, error,
+                "cannot write");
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    snprintf(part, sizeof(part), "%s.part", path);
+    CHECK_OK(hd_cluster_meet(cluster, &error), error);
+    CHECK(access(part, F_OK) != 0);
+    CHECK_OK(hd_field_load(other, path, "<u4", &sum, &error), error);
+    hd_field_destroy(field);
+    hd_field_destroy(other);
+}
+
+// What has the name and cannot be replaced.
+static void what_is_no_file_stays(void)
+{
+    struct hd_field *field = make(layouts[0], false);
+    bool first = hd_cluster_process(cluster) == 0;
+    char link[sizeof(path) + 8];
+    struct stat state;
+    uint64_t sum;
+
+    snprintf(link, sizeof(link), "%s.link", path);
+    CHECK(!first || symlink(path, link) == 0);
+    CHECK_OK(hd_cluster_meet(cluster, &error), error);
+    CHECK_OK(hd_field_save(field, link, "<u4", &sum, &error), error);
+    CHECK(lstat(link, &state) == 0 && S_ISLNK(state.st_mode));
+    CHECK_OK(hd_field_load(field, path, "<u4", &sum, &error), error);
+    CHECK(!first || unlink(link) == 0);
+    CHECK_FAILS(hd_field_save(field, ".", "<u4", &sum, &error), HD_EIO, error,
+                "cannot create .: Is a directory");
+    hd_field_destroy(field);
 }
 
 static void full_disks_are_told(void)
@@ -167,6 +217,8 @@ int main(void)
                  hd_cluster_processes(cluster));
         all_layouts_write_and_read_the_same();
         wrong_files_are_refused();
+        a_file_stays_until_the_next_is_whole();
+        what_is_no_file_stays();
         if (alone)
             full_disks_are_told();
         if (hd_cluster_process(cluster) == 0)

@@ -81,6 +81,33 @@ static const char source[] = STRAY_KERNELS
     "        p[at] = 2;\n" // line 87
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    b[get_global_id(0)] = p[a[1] & 15];\n"
+    "}\n"
+    "typedef struct { int of[1024]; } block;\n"
+    "__attribute__((noinline))\n"
+    "void third(global block *to, global const block *from)\n"
+    "{\n"
+    "    *to = *from;\n" // line 95
+    "}\n"
+    "__attribute__((noinline))\n"
+    "void second(global block *to, global const block *from)\n"
+    "{\n"
+    "    third(to, from);\n"
+    "    to->of[0]++;\n"
+    "}\n"
+    "__attribute__((noinline))\n"
+    "void first(global block *to, global const block *from)\n"
+    "{\n"
+    "    second(to, from);\n"
+    "    to->of[1]++;\n"
+    "}\n"
+    "kernel void deep(global int *a, global int *b, long at)\n"
+    "{\n"
+    "    b[get_global_id(0)] = 1;\n"
+    "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
+    "    if (get_global_id(0) == 100)\n"
+    "        first((global block *)(a + at), (global const block *)b);\n"
+    "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
+    "    b[get_global_id(0)]++;\n"
     "}\n";
 
 static void a_stray_access_is_attributed(struct rig *rig)
@@ -168,6 +195,30 @@ static void private_memory_is_the_work_items(struct rig *rig, const char *form,
             CHECK(((int *)hd_buffer_host(pair.b))[k] == (k % GROUP ^ 1));
     }
     hd_program_destroy(rig->program);
+    rig->program = own;
+    free_pair(&pair);
+}
+
+// The C library copies the block, three calls deep, on the worker's stack or on
+// a fiber's.
+static void a_fault_in_a_callee_is_the_kernels(struct rig *rig)
+{
+    static const char *const forms[] = {
+        "-heddle-form=loops", "-heddle-form=coroutine", "-heddle-form=thread"};
+    const struct hdi_program_context context = {.device = rig->device};
+    struct hd_program *own = rig->program;
+    struct pair pair = make_pair(rig);
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        const struct hd_program_params params = {
+            .path = "rig.cl", .source = source, .options = forms[i]};
+        CHECK_OK(hdi_program_create(&context, &params, &rig->program, &error),
+                 error);
+        FAULT(rig, &pair, "deep", 16 * KIB, "rig.cl:95",
+              " of work-group (1, 0, 0) writes",
+              " bytes past the end of argument 0, 'a'");
+        hd_program_destroy(rig->program);
+    }
     rig->program = own;
     free_pair(&pair);
 }
@@ -283,6 +334,7 @@ static void test(struct rig *rig, const struct kind *kind)
     a_stray_access_is_attributed(rig);
     if (kind->pool.workers > 1) // on a worker, on a unit
         private_memory_is_the_work_items(rig, "-heddle-form=coroutine", KIB);
+    a_fault_in_a_callee_is_the_kernels(rig);
     a_null_pointer_is_named(rig);
     a_thousand_faults_are_a_thousand_errors(rig);
     if (!kind->pool.caller_only)

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "base/memory.h"
 
@@ -25,7 +26,8 @@ enum {
 // A handler has nothing but its thread to start from.
 static _Thread_local struct {
     struct hdi_shelter *now;
-    int id; // of the thread; 0: not prepared
+    int id;              // of the thread; 0: not prepared
+    volatile bool walks; // up a stack that may be damaged
     bool has_timer;
     timer_t timer;
 } mine __attribute__((tls_model("initial-exec")));
@@ -236,9 +238,17 @@ static void forget_thread(void)
     mine.has_timer = false;
 }
 
+static _Unwind_Reason_Code look_away(struct _Unwind_Context *frame, void *data)
+{
+    (void)frame, (void)data;
+    return _URC_NORMAL_STOP;
+}
+
 static void start(void)
 {
     hdi_signals_take();
+    // The first walk binds names and sets up tables, which no handler should.
+    _Unwind_Backtrace(look_away, NULL);
     pthread_key_create(&key, leave_thread);
     pthread_atfork(NULL, NULL, forget_thread);
 }
@@ -333,27 +343,72 @@ void hdi_shelter_interrupt(struct hdi_shelter *shelter)
 
 // Leaving ---------------------------------------------------------------------
 
+static bool is_in_kernel(const struct hdi_shelter *s, uintptr_t pc)
+{
+    return pc >= s->code.begin && pc < s->code.end;
+}
+
+static bool is_in_assembly(uintptr_t pc)
+{
+    return pc >= (uintptr_t)hdi_shelter_enter &&
+           pc < (uintptr_t)hdi_shelter_landing;
+}
+
 // Whether the thread is where it may be left at any moment: in the kernel, or
 // in the assembly on its way.
 static bool is_in_code(const struct hdi_shelter *s, uintptr_t pc)
 {
-    return (pc >= s->code.begin && pc < s->code.end) ||
-           (pc >= (uintptr_t)hdi_shelter_enter &&
-            pc < (uintptr_t)hdi_shelter_landing);
+    return is_in_kernel(s, pc) || is_in_assembly(pc);
 }
 
-// A function of the C library that the kernel called has faulted: the return
-// address that is nearest on the worker's own stack. 0: not found.
-static uintptr_t find_caller(const struct hdi_shelter *s, uintptr_t stack)
+// A walk up the frames of a function that the kernel called, such as one of the
+// C library.
+struct walk {
+    const struct hdi_shelter *shelter;
+    uintptr_t found; // 0: nothing yet
+};
+
+static _Unwind_Reason_Code look_at(struct _Unwind_Context *frame, void *data)
+{
+    struct walk *walk = data;
+    int interrupted = 0; // by a signal: `pc` is no return address
+    uintptr_t pc = _Unwind_GetIPInfo(frame, &interrupted);
+
+    if (!interrupted)
+        pc--;
+    if (is_in_kernel(walk->shelter, pc))
+        walk->found = pc;
+    return walk->found || is_in_assembly(pc) ? _URC_NORMAL_STOP
+                                             : _URC_NO_REASON;
+}
+
+// For a function without unwind tables, or with a broken stack: what looks like
+// a return address and is nearest on the worker's own stack. 0: not found.
+static uintptr_t scan(const struct hdi_shelter *s, uintptr_t stack)
 {
     const uintptr_t *word = (const uintptr_t *)(stack & -sizeof(uintptr_t)),
                     *end = s->stack;
 
     if (word > end || end - word > MAX_WORDS)
         return 0;
-    while (word < end && !(*word > s->code.begin && *word < s->code.end))
+    while (word < end && !is_in_kernel(s, *word - 1))
         word++;
     return word < end ? *word - 1 : 0;
+}
+
+// Where in the kernel the function will return to that has faulted, on whatever
+// stack. What the walk needs may be overwritten: a fault of its own ends it,
+// and finds what the scan has found.
+static void find_caller(struct hdi_shelter *s)
+{
+    struct walk walk = {.shelter = s};
+
+    s->trap.caller = scan(s, s->trap.stack);
+    mine.walks = true;
+    _Unwind_Backtrace(look_at, &walk);
+    mine.walks = false;
+    if (walk.found)
+        s->trap.caller = walk.found;
 }
 
 // Kernels are left in their own code alone: a service may hold a lock. The
@@ -386,11 +441,15 @@ bool hdi_shelter_leave(int signal, const void *info, void *context)
     // Only what the processor raised, not kill().
     if (!s || i->si_code <= 0)
         return false;
-    s->trap = (struct hdi_trap){.signal = signal, .code = i->si_code};
-    s->trap.address = (uintptr_t)i->si_addr;
-    note_registers(&s->trap, context);
-    s->trap.caller =
-        is_in_code(s, s->trap.pc) ? s->trap.pc : find_caller(s, s->trap.stack);
+    if (!mine.walks) {
+        s->trap = (struct hdi_trap){.signal = signal, .code = i->si_code};
+        s->trap.address = (uintptr_t)i->si_addr;
+        note_registers(&s->trap, context);
+        s->trap.caller = s->trap.pc;
+        if (!is_in_code(s, s->trap.pc))
+            find_caller(s);
+    }
+    mine.walks = false;
     jump(context, s->stack, HDI_TRAPPED);
     return true;
 }

@@ -61,8 +61,8 @@ endif()
 
 # The builtins, as bitcode.
 add_subdirectory(builtins)
-set(builtins_bundle ${CMAKE_BINARY_DIR}/generated/builtins_parts)
-set(device_builtins ${CMAKE_BINARY_DIR}/generated/builtins_nvptx.bc)
+set(builtins_bundle ${builtins_folder}/builtins_parts)
+set(device_builtins ${builtins_folder}/builtins_nvptx.bc)
 
 # Every source is compiled once; the module and the tests are two ways to link it.
 file(GLOB compiler_sources CONFIGURE_DEPENDS

@@ -70,6 +70,8 @@ static int cl(const struct options *given)
     // One for each of the loaders there are: both take a driver's path.
     if (setenv("OCL_ICD_VENDORS", driver, 1) != 0 ||
         setenv("OCL_ICD_FILENAMES", driver, 1) != 0 ||
+        (option_given(given, "--as-gpu") &&
+         setenv("HEDDLE_AS_GPU", "1", 1) != 0) ||
         (trace && !set_trace(trace))) {
         fprintf(stderr, "heddle cl: %s\n", strerror(errno));
         return EXIT_FAILED;
@@ -81,6 +83,8 @@ static int cl(const struct options *given)
 }
 
 static const struct command_option options[] = {
+    {"--as-gpu", NULL, "let programs that ask for a GPU have the processor",
+     OPTION_FLAG, false},
     {"--trace", "FILE", "write what ran as Chrome trace JSON at its end",
      OPTION_TEXT, false},
     {0},

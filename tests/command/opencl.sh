@@ -20,6 +20,8 @@ expect 7 "" "$HEDDLE" cl sh -c 'exit 7'
 expect 0 "" "$HEDDLE" cl -- sh -c 'echo "$1 $OCL_ICD_VENDORS"' sh --one
 said "one"
 said "libheddle-opencl.so"
+expect 0 "" "$HEDDLE" cl --as-gpu -- sh -c 'echo "as a GPU: $HEDDLE_AS_GPU"'
+said "as a GPU: 1"
 
 [ -z "$SANITIZE" ] || skip "a driver with $SANITIZE loads into nothing else"
 command -v clinfo >/dev/null || skip "clinfo is not there; not run on the driver"

@@ -134,7 +134,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id platform,
         return CL_INVALID_VALUE;
     struct _cl_device_id *found[HDI_CL_SIDES];
     cl_uint n = 0;
-    if (type & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT))
+    if (type & (hdi_cl_about(HDI_CL_CPU)->type | CL_DEVICE_TYPE_DEFAULT))
         found[n++] = hdi_cl_root_device();
     if (n > 0 && !found[0])
         return CL_OUT_OF_HOST_MEMORY;

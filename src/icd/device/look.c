@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -120,6 +121,17 @@ static void look_at_groups(struct hdi_cl_about *a)
         a->sizes[i] = a->group_items;
 }
 
+// Many programs ask for a GPU and nothing else. HEDDLE_AS_GPU=1 has them find
+// the processor; it stays a CPU as well.
+static cl_device_type read_type(void)
+{
+    const char *as_gpu = secure_getenv("HEDDLE_AS_GPU");
+    cl_device_type gpu =
+        as_gpu && strcmp(as_gpu, "1") == 0 ? CL_DEVICE_TYPE_GPU : 0;
+
+    return CL_DEVICE_TYPE_CPU | gpu;
+}
+
 // Whatever cannot be read gets a value that is safe: one core, lines of 64
 // bytes.
 //
@@ -138,7 +150,7 @@ static void look_at_processor(struct hdi_cl_about *a)
     if (machine.memory_bytes == 0 && sysinfo(&about) == 0)
         machine.memory_bytes = about.totalram * about.mem_unit;
     here.cores = machine.cores ? machine.cores : 1;
-    *a = (struct hdi_cl_about){.type = CL_DEVICE_TYPE_CPU,
+    *a = (struct hdi_cl_about){.type = read_type(),
                                .vendor = "Heddle",
                                .vendor_id = 0x48444c,
                                .units = here.cores,

@@ -29,11 +29,24 @@
 struct hdi_backend;
 struct hdi_device_list;
 struct hdi_share;
+struct hdi_text;
 struct hdi_topology;
 
 // Where what kernels print goes, in whole lines; any thread may call it.
 struct hdi_print_sink {
     void (*print)(void *data, const char *text, size_t size); // NULL: stdout
+    void *data;
+};
+
+// Where a device keeps what it made in much time, for the next process that
+// would make it of the same: `key` is all that it depends on. Any thread may
+// call these.
+struct hdi_archive {
+    // Appends what is kept; false: there is nothing, or no more as it was.
+    bool (*find)(void *data, const struct hdi_text *key, struct hdi_text *made);
+    // What cannot be kept is made again.
+    void (*keep)(void *data, const struct hdi_text *key, const void *made,
+                 size_t size);
     void *data;
 };
 
@@ -48,6 +61,8 @@ struct hdi_device_params {
     bool guard;            // buffers end where inaccessible memory begins, as
                            // far as their sizes are aligned
     struct hdi_print_sink print;
+    const struct hdi_archive
+        *archive; // outlives the device; NULL: nothing is kept
 };
 
 enum {

@@ -147,6 +147,9 @@ hd_status hdi_cache_open(const char *folder, struct hdi_cache **cache,
 void hdi_cache_close(struct hdi_cache *cache);
 const char *hdi_cache_folder(const struct hdi_cache *cache);
 
+// The part of it that devices use, as long as it is open.
+struct hdi_archive hdi_cache_archive(struct hdi_cache *cache);
+
 // Whether this build can compile OpenCL C.
 bool hdi_has_compiler(void);
 

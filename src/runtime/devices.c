@@ -61,8 +61,8 @@ static hd_status refuse(const char *name, struct hd_error *error)
 // Always the first device of the backend (0): several of one kind are not
 // offered. HD_ENODEV: backends of that name are built in, and none finds
 // hardware; the text is that of the first.
-static hd_status open_device(const struct hd_runtime_params *params,
-                             const struct hdi_topology *topology,
+static hd_status open_device(const struct hd_runtime *runtime,
+                             const struct hd_runtime_params *params,
                              const char *named, size_t length,
                              struct hdi_device **device, struct hd_error *error)
 {
@@ -72,7 +72,8 @@ static hd_status open_device(const struct hd_runtime_params *params,
         .doorbell = params->unit_doorbell,
         .unit_timeout = params->unit_timeout,
         .print = {params->print, params->print_data},
-        .guard = params->guard};
+        .guard = params->guard,
+        .archive = runtime->cache ? &runtime->archive : NULL};
     size_t count;
     const struct hdi_backend *const *backends = hdi_backends(&count);
     struct hd_error why;
@@ -85,8 +86,8 @@ static hd_status open_device(const struct hd_runtime_params *params,
             continue;
         // The first refusal is the one that is told: it is of the backend that
         // the system would use if it could.
-        hd_status status =
-            backends[i]->open(topology, 0, &how, device, any ? &why : error);
+        hd_status status = backends[i]->open(runtime->topology, 0, &how, device,
+                                             any ? &why : error);
         if (status != HD_ENODEV) {
             if (status != HD_OK && any && error)
                 *error = why;
@@ -127,7 +128,7 @@ static hd_status add_device(struct hd_runtime *r,
     if (number == HDI_PLACES)
         return hdi_fail(error, HD_ELIMIT, "a runtime has %d devices at most",
                         HDI_PLACES);
-    HDI_TRY(open_device(params, r->topology, name, length, &device, error));
+    HDI_TRY(open_device(r, params, name, length, &device, error));
     hd_status status =
         hdi_launcher_create(r->pool, device, number == 0 ? r->trace : NULL,
                             &r->launchers[number], error);

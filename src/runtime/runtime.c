@@ -4,8 +4,9 @@
 //     topology    which cores there are
 //     pool        one worker per core, made but not started
 //     trace       its tracks are numbered as the workers are
+//     cache       what earlier runs made
 //     devices     what the workers run kernels on; the first has their tracks
-//     cache, feedback, shelf     what earlier runs learnt
+//     feedback, shelf            what earlier runs learnt
 //     start       of the workers: all they may look for is there
 //
 // Each line uses those above it. Stopping takes them from the bottom, but for
@@ -119,16 +120,17 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
         }
     }
 
+    r->cache = open_cache(p);
+    r->archive = hdi_cache_archive(r->cache);
     status = hdi_devices_open(r, p, error);
     if (status != HD_OK)
-        goto err_trace;
+        goto err_cache;
 
     for (unsigned i = 0; i < r->device_count; i++) {
         r->launchers[i]->time_limit = p->time_limit;
         r->launchers[i]->seals = p->guard || debugs;
     }
     hdi_pool_set_tracks(r->pool, r->launcher->tracks);
-    r->cache = open_cache(p);
     hdi_shelf_init(&r->shelf);
     r->feedback = hdi_feedback_open(r->cache);
     if (r->device_count > 1) // with one there is no place to choose
@@ -145,7 +147,8 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
     *runtime = r;
     return HD_OK;
 
-err_trace:
+err_cache:
+    hdi_cache_close(r->cache);
     hdi_trace_destroy(r->trace);
 err_pool:
     hd_pool_destroy(r->pool);

@@ -25,6 +25,7 @@ struct hd_runtime {
     struct hd_pool *pool;
     struct hdi_device *device;     // the first
     struct hdi_cache *cache;       // NULL: none
+    struct hdi_archive archive;    // of it, for devices
     struct hdi_feedback *feedback; // what passes took
     struct hdi_shelf shelf;        // graphs of programs that come again
     struct hdi_lore lore;          // the same of kernels on several devices

@@ -28,6 +28,8 @@ struct fake_cuda {
     void (*hold)(bool on);
     // From now on each call of the function with this name fails; "": none.
     void (*fail_always)(const char *name);
+    // What was linked until now.
+    uint64_t (*links)(void);
 };
 
 // NULL: no fake driver is in use.

@@ -41,8 +41,10 @@ struct cuda_gpu {
     cuda_device number;
     cuda_context context;
     char name[CUDA_NAME], features[CUDA_NAME], cpu[16];
+    int capability; // 90: 9.0
     struct hdi_print_sink print;
-    uint64_t timeout; // of a chunk [ns]; 0: none
+    const struct hdi_archive *archive; // NULL: nothing is kept
+    uint64_t timeout;                  // of a chunk [ns]; 0: none
     int multiprocessors;
     int shared_optin; // shared memory that a block may ask for [bytes]
     _Atomic int lost; // the driver's result that ended it; 0: none

@@ -119,9 +119,10 @@ static hd_status read_architecture(struct cuda_gpu *gpu, struct hd_error *error)
 
     HDI_TRY(read_attribute(gpu, CUDA_CAPABILITY_MAJOR, &major, error));
     HDI_TRY(read_attribute(gpu, CUDA_CAPABILITY_MINOR, &minor, error));
+    gpu->capability = 10 * major + minor;
     for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]);
          i++) {
-        if (architectures[i].capability > 10 * major + minor)
+        if (architectures[i].capability > gpu->capability)
             break;
         used +=
             (size_t)snprintf(gpu->features + used, sizeof(gpu->features) - used,
@@ -305,6 +306,7 @@ static hd_status cuda_open(const struct hdi_topology *topology, unsigned index,
     gpu->driver = driver;
     if (params) {
         gpu->print = params->print;
+        gpu->archive = params->archive;
         gpu->timeout = params->unit_timeout;
     }
     cuda_result result = driver->DeviceGet(&gpu->number, (int)index);

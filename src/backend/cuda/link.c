@@ -1,6 +1,7 @@
 #include "backend/cuda/link.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/cuda/tile.h"
@@ -18,15 +19,19 @@ extern const char hdi_cuda_tile[], hdi_cuda_tile_end[];
 
 static const char head[] = ".version 6.3\n.target sm_70\n.address_size 64\n";
 
-// Where the driver writes messages it keeps until the end.
-// Calls after the first failure do nothing, so that `result` is looked at once,
-// in the end.
+// PTX that is linked.
+struct part {
+    struct part *next;
+    const char *name; // in messages
+    struct hdi_text text;
+    int registers; // of each thread at most; 0: as many as it needs
+};
+
+// What is linked, in this order. Running out of memory is remembered.
 struct linker {
     struct cuda_gpu *gpu;
-    cuda_link link;
-    cuda_result result; // the first that was no success
-    int options[2];
-    void *values[2];
+    struct part *first, **last;
+    bool failed;
 };
 
 // Text ------------------------------------------------------------------------
@@ -108,33 +113,27 @@ static void write_entries(const struct cuda_code *code, struct hdi_text *text)
 
 // Linking ---------------------------------------------------------------------
 
-static void begin(struct linker *l, struct cuda_gpu *gpu, char *messages,
-                  size_t size)
+static void begin(struct linker *l, struct cuda_gpu *gpu)
 {
-    *l = (struct linker){
-        .gpu = gpu,
-        .options = {CUDA_OPTION_ERROR_TEXT, CUDA_OPTION_ERROR_TEXT_SIZE},
-        .values = {messages, (void *)(uintptr_t)size}};
-    l->result = gpu->driver->LinkCreate(2, l->options, l->values, &l->link);
-    if (l->result != 0)
-        l->link = NULL;
+    *l = (struct linker){.gpu = gpu};
+    l->last = &l->first;
 }
 
-static void add(struct linker *l, const char *text, size_t size,
-                const char *name)
+// The text is the linker's from now on.
+static void add(struct linker *l, const char *name, struct hdi_text *text,
+                int registers)
 {
-    if (l->result == 0)
-        l->result = l->gpu->driver->LinkAddData(l->link, CUDA_INPUT_PTX,
-                                                (void *)(uintptr_t)text, size,
-                                                name, 0, NULL, NULL);
-}
+    struct part *part = malloc(sizeof(*part));
 
-static void add_text(struct linker *l, struct hdi_text *text, const char *name)
-{
-    if (l->result == 0 && text->failed)
-        l->result = CUDA_OUT_OF_MEMORY;
-    add(l, text->data, text->size, name);
-    hdi_text_free(text);
+    if (!part || text->failed) {
+        l->failed = true;
+        hdi_text_free(text);
+        free(part);
+        return;
+    }
+    *part = (struct part){.name = name, .text = *text, .registers = registers};
+    *l->last = part;
+    l->last = &part->next;
 }
 
 // The linker refuses kernels that need more than what calls them may have.
@@ -142,14 +141,11 @@ static void add_text(struct linker *l, struct hdi_text *text, const char *name)
 // the link fails if they need more.
 static void add_tile(struct linker *l, int registers)
 {
-    int option = CUDA_OPTION_MAX_REGISTERS;
-    void *value = (void *)(uintptr_t)registers;
+    struct hdi_text text = {0};
 
-    if (l->result == 0)
-        l->result = l->gpu->driver->LinkAddData(
-            l->link, CUDA_INPUT_PTX, (void *)(uintptr_t)hdi_cuda_tile,
-            (size_t)(hdi_cuda_tile_end - hdi_cuda_tile), "tile", 1, &option,
-            &value);
+    hdi_text_append(&text, hdi_cuda_tile,
+                    (size_t)(hdi_cuda_tile_end - hdi_cuda_tile));
+    add(l, "tile", &text, registers);
 }
 
 static void add_kernels(struct linker *l, const struct cuda_code *code,
@@ -157,27 +153,101 @@ static void add_kernels(struct linker *l, const struct cuda_code *code,
 {
     struct hdi_text text = {0};
 
-    if (l->result != 0)
-        return;
     rename_kernels(code->tiles, program, &text);
-    add_text(l, &text, "kernels");
+    add(l, "kernels", &text, 0);
 }
 
-// With the module, unless something went wrong.
-// The cubin belongs to the linker, so the module is loaded before that goes.
-static cuda_result end(struct linker *l, cuda_module *module)
+// All that the linked code depends on. The version is the driver's, as its
+// compiler is a part of it.
+static void describe(const struct linker *l, struct hdi_text *key)
+{
+    hdi_text_print(key, "linked for %d by %d\n", l->gpu->capability,
+                   l->gpu->driver->version);
+    for (const struct part *p = l->first; p; p = p->next) {
+        hdi_text_print(key, "%s %d %zu\n", p->name, p->registers, p->text.size);
+        hdi_text_append(key, p->text.data, p->text.size);
+    }
+}
+
+static cuda_result load(const struct linker *l, const void *cubin,
+                        cuda_module *module)
+{
+    return l->gpu->driver->ModuleLoadDataEx(module, cubin, 0, NULL, NULL);
+}
+
+static cuda_result add_parts(const struct linker *l, cuda_link link)
+{
+    int option = CUDA_OPTION_MAX_REGISTERS;
+    cuda_result result = 0;
+
+    for (const struct part *p = l->first; p && result == 0; p = p->next) {
+        void *value = (void *)(uintptr_t)p->registers;
+        result = l->gpu->driver->LinkAddData(link, CUDA_INPUT_PTX, p->text.data,
+                                             p->text.size, p->name,
+                                             p->registers > 0, &option, &value);
+    }
+    return result;
+}
+
+// The cubin belongs to the driver's linker, so the module is loaded and kept
+// before that goes.
+static cuda_result link_and_keep(const struct linker *l,
+                                 const struct hdi_text *key, char *messages,
+                                 size_t size, cuda_module *module)
 {
     const struct cuda_driver *driver = l->gpu->driver;
+    const struct hdi_archive *archive = l->gpu->archive;
+    int options[] = {CUDA_OPTION_ERROR_TEXT, CUDA_OPTION_ERROR_TEXT_SIZE};
+    void *values[] = {messages, (void *)(uintptr_t)size};
+    cuda_link link;
     void *cubin;
     size_t bytes;
 
-    if (l->result == 0)
-        l->result = driver->LinkComplete(l->link, &cubin, &bytes);
-    if (l->result == 0)
-        l->result = driver->ModuleLoadDataEx(module, cubin, 0, NULL, NULL);
-    if (l->link)
-        driver->LinkDestroy(l->link);
-    return l->result;
+    cuda_result result = driver->LinkCreate(2, options, values, &link);
+    if (result != 0)
+        return result;
+    result = add_parts(l, link);
+    if (result == 0)
+        result = driver->LinkComplete(link, &cubin, &bytes);
+    if (result == 0)
+        result = load(l, cubin, module);
+    if (result == 0 && archive)
+        archive->keep(archive->data, key, cubin, bytes);
+    driver->LinkDestroy(link);
+    return result;
+}
+
+static bool load_kept(const struct linker *l, const struct hdi_text *key,
+                      cuda_module *module)
+{
+    const struct hdi_archive *archive = l->gpu->archive;
+    struct hdi_text cubin = {0};
+    bool loaded = archive && archive->find(archive->data, key, &cubin) &&
+                  load(l, cubin.data, module) == 0;
+
+    hdi_text_free(&cubin);
+    return loaded;
+}
+
+// `messages` are for people; the driver writes them until the end.
+static cuda_result end(struct linker *l, char *messages, size_t size,
+                       cuda_module *module)
+{
+    struct hdi_text key = {0};
+    cuda_result result = CUDA_OUT_OF_MEMORY;
+
+    describe(l, &key);
+    if (!l->failed && !key.failed)
+        result = load_kept(l, &key, module)
+                     ? 0
+                     : link_and_keep(l, &key, messages, size, module);
+    hdi_text_free(&key);
+    for (struct part *p = l->first, *next; p; p = next) {
+        next = p->next;
+        hdi_text_free(&p->text);
+        free(p);
+    }
+    return result;
 }
 
 // Classes ---------------------------------------------------------------------
@@ -223,11 +293,11 @@ void cuda_link_classify(struct cuda_gpu *gpu, struct cuda_code *code,
     cuda_module module;
     char messages[512] = "", reason[256];
 
-    begin(&l, gpu, messages, sizeof(messages));
+    begin(&l, gpu);
     write_entries(code, &text);
-    add_text(&l, &text, "entries");
+    add(&l, "entries", &text, 0);
     add_kernels(&l, code, 0);
-    cuda_result result = end(&l, &module);
+    cuda_result result = end(&l, messages, sizeof(messages), &module);
     if (result == 0) {
         result = classify(gpu, code, module, layout);
         gpu->driver->ModuleUnload(module);
@@ -254,14 +324,14 @@ cuda_result cuda_link_tiles(struct cuda_gpu *gpu, struct cuda_code *codes,
     unsigned program = 0;
     struct linker l;
 
-    begin(&l, gpu, messages, size);
+    begin(&l, gpu);
     add_tile(&l, registers);
     write_switch(codes, class, &text);
-    add_text(&l, &text, "switch");
+    add(&l, "switch", &text, 0);
     for (struct cuda_code *c = codes; c; c = c->next_code, program++)
         if (has_any(c, class))
             add_kernels(&l, c, program);
-    cuda_result result = end(&l, module);
+    cuda_result result = end(&l, messages, size, module);
     if (result == 0) {
         result = gpu->driver->ModuleGetFunction(serve, *module, "hdx_serve");
         if (result != 0)

@@ -1,5 +1,6 @@
 // The driver's linker: tiles are made of tile.c, the kernels of all programs
-// that are loaded, and a switch between them.
+// that are loaded, and a switch between them. What it makes is kept on disk
+// (struct hdi_archive), as linking compiles all of it.
 #ifndef HDI_BACKEND_CUDA_LINK_H
 #define HDI_BACKEND_CUDA_LINK_H
 

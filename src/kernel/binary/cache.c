@@ -1,6 +1,7 @@
 //     ~/.cache/heddle/          0700, this user's, no link
 //       key                     32 random bytes
 //       5f3a...c0.hdb           an entry: a container with a keyed digest
+//       77d1...2e.made          what a device made: a digest, then its bytes
 //       .new-9b41...            an entry that is being written
 //       feedback, ...           notes: a digest, then the text
 //       feedback.lock           for hdi_cache_lock(); never removed
@@ -30,7 +31,7 @@
 #include "kernel/binary/container.h"
 
 static const char key_name[] = "key";
-static const char suffix[] = ".hdb";
+static const char suffix[] = ".hdb", made_suffix[] = ".made";
 static const char temporary[] = ".new-";
 
 // MAX_BYTES: some thousands of kernels. Trimming starts above it and ends below
@@ -422,12 +423,12 @@ static void digest_note(const struct hdi_cache *cache, const char *name,
     hdi_digest(cache->key, spans, 2, digest);
 }
 
-bool hdi_cache_read_note(struct hdi_cache *cache, const char *name,
-                         struct hdi_text *text)
+static bool read_note(struct hdi_cache *cache, const char *name, size_t most,
+                      struct hdi_text *text)
 {
     struct hdi_text raw = {0};
     uint8_t digest[HDI_DIGEST_SIZE];
-    bool ok = read_ours(cache->folder, name, MAX_NOTE, &raw) &&
+    bool ok = read_ours(cache->folder, name, most, &raw) &&
               raw.size >= HDI_DIGEST_SIZE;
 
     if (ok) {
@@ -442,10 +443,15 @@ bool hdi_cache_read_note(struct hdi_cache *cache, const char *name,
     return ok && !text->failed;
 }
 
-// The old note stays whole until the new one has its name. The last writer
-// wins; see hdi_cache_lock().
-bool hdi_cache_write_note(struct hdi_cache *cache, const char *name,
-                          const char *data, size_t size)
+bool hdi_cache_read_note(struct hdi_cache *cache, const char *name,
+                         struct hdi_text *text)
+{
+    return read_note(cache, name, MAX_NOTE, text);
+}
+
+// The old note stays whole until the new one has its name.
+static bool write_note(struct hdi_cache *cache, const char *name, size_t most,
+                       const char *data, size_t size)
 {
     char fresh[TEMPORARY_NAME];
     struct hdi_text text = {0};
@@ -454,7 +460,7 @@ bool hdi_cache_write_note(struct hdi_cache *cache, const char *name,
     digest_note(cache, name, data, size, digest);
     hdi_text_append(&text, digest, sizeof(digest));
     hdi_text_append(&text, data, size);
-    bool ok = !text.failed && text.size <= MAX_NOTE &&
+    bool ok = !text.failed && text.size <= most &&
               write_new(cache->folder, text.data, text.size, fresh);
     hdi_text_free(&text);
     if (!ok)
@@ -463,6 +469,13 @@ bool hdi_cache_write_note(struct hdi_cache *cache, const char *name,
         return true;
     unlinkat(cache->folder, fresh, 0);
     return false;
+}
+
+// The last writer wins; see hdi_cache_lock().
+bool hdi_cache_write_note(struct hdi_cache *cache, const char *name,
+                          const char *data, size_t size)
+{
+    return write_note(cache, name, MAX_NOTE, data, size);
 }
 
 // The lock is the system's, on an open file: it ends with the process that has
@@ -542,7 +555,7 @@ static size_t list_entries(DIR *folder, struct file **files, uint64_t *bytes)
                 unlinkat(dirfd(folder), d->d_name, 0);
             continue;
         }
-        if (!ends_with(d->d_name, suffix))
+        if (!ends_with(d->d_name, suffix) && !ends_with(d->d_name, made_suffix))
             continue;
         if (count == room) {
             size_t more = room ? 2 * room : 64;
@@ -636,4 +649,42 @@ void hdi_cache_keep(struct hdi_cache *cache, const struct hdi_cache_key *key,
     }
     free(digests);
     hdi_text_free(&text);
+}
+
+// What devices make -----------------------------------------------------------
+// Kept as notes are, but under the digest of all that it depends on, and
+// trimmed with the entries.
+
+struct made_name {
+    char text[2 * HDI_DIGEST_SIZE + sizeof(made_suffix)];
+};
+
+static struct made_name made_name(const struct hdi_text *key)
+{
+    struct hdi_cache_key digest =
+        hdi_cache_key(&(struct hdi_bytes){key->data, key->size}, 1);
+    struct made_name name;
+
+    snprintf(name.text, sizeof(name.text), "%s%s", digest.name, made_suffix);
+    return name;
+}
+
+static bool find_made(void *data, const struct hdi_text *key,
+                      struct hdi_text *made)
+{
+    return read_note(data, made_name(key).text, MAX_BYTES, made);
+}
+
+static void keep_made(void *data, const struct hdi_text *key, const void *made,
+                      size_t size)
+{
+    struct hdi_cache *cache = data;
+
+    if (write_note(cache, made_name(key).text, MAX_BYTES, made, size))
+        trim(cache);
+}
+
+struct hdi_archive hdi_cache_archive(struct hdi_cache *cache)
+{
+    return (struct hdi_archive){find_made, keep_made, cache};
 }

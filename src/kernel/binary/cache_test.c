@@ -257,7 +257,7 @@ static void killed_processes_do_no_harm(struct try *t)
 }
 
 // Sparse files of 100 MiB each, older by a second from one to the next: with
-// 400 MiB, two have to go.
+// 400 MiB, two have to go. What devices made counts as entries do.
 static void the_cache_is_bounded(struct try *t)
 {
     const struct hd_program_params params = {.path = "b.cl", .source = twice};
@@ -266,7 +266,8 @@ static void the_cache_is_bounded(struct try *t)
     use_cache(t, "bounded");
     for (int i = 0; i < 4; i++) {
         struct timespec times[2] = {{1000000000 + i, 0}, {1000000000 + i, 0}};
-        snprintf(name, sizeof(name), "bounded/%d.hdb", i);
+        snprintf(name, sizeof(name), "bounded/%d.%s", i,
+                 i % 2 ? "made" : "hdb");
         write_file(path_in(name), "", 0);
         CHECK(truncate(path_in(name), 100 << 20) == 0);
         CHECK(utimensat(AT_FDCWD, path_in(name), times, 0) == 0);
@@ -274,8 +275,8 @@ static void the_cache_is_bounded(struct try *t)
     CHECK(!cached(t, params));
     // The oldest went, the new one stayed.
     CHECK(access(path_in("bounded/0.hdb"), F_OK) != 0);
-    CHECK(access(path_in("bounded/1.hdb"), F_OK) != 0);
-    CHECK(access(path_in("bounded/3.hdb"), F_OK) == 0);
+    CHECK(access(path_in("bounded/1.made"), F_OK) != 0);
+    CHECK(access(path_in("bounded/3.made"), F_OK) == 0);
     CHECK(cached(t, params));
 }
 
@@ -328,6 +329,50 @@ static bool is_found(struct hdi_cache *cache, const struct hdi_cache_key *key)
 static struct hdi_cache_key key_of(const char *text)
 {
     return hdi_cache_key(&(struct hdi_bytes){text, strlen(text)}, 1);
+}
+
+// Keep it, or see that it is there as it was.
+static bool is_made(const struct hdi_archive *archive, const char *name,
+                    const char *made)
+{
+    struct hdi_text key = {0}, text = {0};
+
+    hdi_text_print(&key, "%s", name);
+    bool found = archive->find(archive->data, &key, &text);
+    CHECK(!found || (text.size == strlen(made) + 1 &&
+                     memcmp(text.data, made, text.size) == 0));
+    if (!found)
+        archive->keep(archive->data, &key, made, strlen(made) + 1);
+    hdi_text_free(&key);
+    hdi_text_free(&text);
+    return found;
+}
+
+// Bound to its key, and bounded with all other entries.
+static void what_devices_make_is_kept(struct try *t)
+{
+    char command[600];
+
+    use_cache(t, "made");
+    struct hdi_archive archive = hdi_cache_archive(t->context.cache);
+    CHECK(!is_made(&archive, "one", "first") &&
+          is_made(&archive, "one", "first"));
+    CHECK(!is_made(&archive, "two", "other") &&
+          is_made(&archive, "two", "other"));
+    snprintf(command, sizeof(command),
+             "cd %s && set -- *.made && [ $# -eq 2 ] && mv $1 x && mv $2 $1 && "
+             "mv x $2",
+             path_in("made"));
+    CHECK(system(command) == 0);
+    CHECK(!is_made(&archive, "one", "first") &&
+          is_made(&archive, "one", "first"));
+    write_file(path_in("made/large.made"), "", 0);
+    CHECK(truncate(path_in("made/large.made"), 300 << 20) == 0);
+    set_old(path_in("made/large.made"));
+    CHECK(!is_made(&archive, "three", "third"));
+    CHECK(access(path_in("made/large.made"), F_OK) != 0);
+    CHECK(is_made(&archive, "three", "third") &&
+          is_made(&archive, "one", "first"));
 }
 
 // A limit on the size of files: writing fails in the middle, as on a full disk.
@@ -422,6 +467,7 @@ int main(void)
     an_entry_belongs_to_its_key(&t);
     killed_processes_do_no_harm(&t);
     the_cache_is_bounded(&t);
+    what_devices_make_is_kept(&t);
     a_full_disk_leaves_nothing(&t);
     a_folder_that_cannot_be_written_is_read(&t);
     a_folder_of_somebody_else_is_refused();

@@ -15,7 +15,7 @@ static struct object *gone_objects; // out of everybody's way, but remembered
 static struct cuda_context_ *primary;
 static _Thread_local struct cuda_context_ *current[16];
 static _Thread_local unsigned depth;
-atomic_uint_fast64_t fake_calls, fake_launches;
+atomic_uint_fast64_t fake_calls, fake_launches, fake_links;
 static atomic_uint_fast64_t failing;
 static char broken[64]; // calls of this name fail
 atomic_int fake_sticky; // what went wrong on the device
@@ -137,7 +137,7 @@ cuda_result cuInit(unsigned flags)
     return leave(flags == 0 ? 0 : INVALID_VALUE);
 }
 
-static int setting(const char *name, int otherwise)
+int fake_setting(const char *name, int otherwise)
 {
     const char *text = getenv(name);
     return text && *text ? atoi(text) : otherwise;
@@ -146,7 +146,7 @@ static int setting(const char *name, int otherwise)
 cuda_result cuDriverGetVersion(int *version)
 {
     BEGIN(cuDriverGetVersion, false);
-    *version = setting("FAKE_CUDA_VERSION", 12040);
+    *version = fake_setting("FAKE_CUDA_VERSION", 12040);
     return leave(0);
 }
 
@@ -170,7 +170,7 @@ cuda_result cuGetErrorString(cuda_result result, const char **text)
 cuda_result cuDeviceGetCount(int *count)
 {
     BEGIN(cuDeviceGetCount, false);
-    *count = setting("FAKE_CUDA_DEVICES", 1);
+    *count = fake_setting("FAKE_CUDA_DEVICES", 1);
     return leave(0);
 }
 
@@ -178,7 +178,7 @@ cuda_result cuDeviceGet(cuda_device *device, int index)
 {
     BEGIN(cuDeviceGet, false);
     *device = index;
-    return leave(index >= 0 && index < setting("FAKE_CUDA_DEVICES", 1)
+    return leave(index >= 0 && index < fake_setting("FAKE_CUDA_DEVICES", 1)
                      ? 0
                      : INVALID_VALUE);
 }
@@ -201,7 +201,7 @@ cuda_result cuDeviceTotalMem_v2(size_t *bytes, cuda_device device)
 
 cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_device device)
 {
-    int capability = setting("FAKE_CUDA_CAPABILITY", 80);
+    int capability = fake_setting("FAKE_CUDA_CAPABILITY", 80);
 
     (void)device;
     BEGIN(cuDeviceGetAttribute, false);
@@ -505,6 +505,11 @@ static uint64_t count_launches(void)
     return atomic_load(&fake_launches);
 }
 
+static uint64_t count_links(void)
+{
+    return atomic_load(&fake_links);
+}
+
 static void break_calls(const char *name)
 {
     pthread_mutex_lock(&fake_lock);
@@ -520,4 +525,4 @@ static void hold_launches(bool on)
 extern const struct fake_cuda fake_cuda_table;
 EXPORT const struct fake_cuda fake_cuda_table = {
     count_calls,    fail_at,       report,        any_address, count_resident,
-    count_launches, set_registers, hold_launches, break_calls};
+    count_launches, set_registers, hold_launches, break_calls, count_links};

@@ -3,13 +3,35 @@
 
 // Code ------------------------------------------------------------------------
 
-// A linked module: this, the most registers of what was added with a limit (0:
-// none), and texts.
-static const char magic[] = "FAKE CUBIN";
-
-enum {
-    DIGITS = 8
+// A linked module: this, and texts.
+struct cubin {
+    char magic[16];
+    int capability, version; // whom it is for, who has made it
+    int registers; // the most, of what was added with a limit; 0: none
 };
+
+static const char magic[16] = "FAKE CUBIN";
+
+static struct cubin new_cubin(void)
+{
+    struct cubin cubin = {.capability =
+                              fake_setting("FAKE_CUDA_CAPABILITY", 80),
+                          .version = fake_setting("FAKE_CUDA_VERSION", 12040)};
+
+    memcpy(cubin.magic, magic, sizeof(magic));
+    return cubin;
+}
+
+// A real driver may take what another one has made; that is not to be tried.
+static bool is_for_us(const struct cubin *cubin)
+{
+    struct cubin ours = new_cubin();
+
+    if (cubin->capability == ours.capability && cubin->version == ours.version)
+        return true;
+    fake_complain("code for another GPU or of another driver is loaded");
+    return false;
+}
 
 static bool has_too_many(const struct ptx_module *module, int most)
 {
@@ -40,13 +62,17 @@ cuda_result cuModuleLoadDataEx(cuda_module *module, const void *image,
 {
     BEGIN(cuModuleLoadDataEx, true);
     fake_blocks("cuModuleLoadDataEx");
-    struct cuda_module_ *m = fake_make(MODULE, sizeof(*m));
     const char *text = image;
-    bool linked = memcmp(text, magic, sizeof(magic)) == 0;
+    bool linked = strcmp(text, magic) == 0;
+    struct cubin cubin = {.registers = 0};
 
-    int most = linked ? atoi(text + sizeof(magic)) : 0;
-    if (linked)
-        text += sizeof(magic) + DIGITS;
+    if (linked) {
+        memcpy(&cubin, image, sizeof(cubin));
+        text += sizeof(cubin);
+        if (!is_for_us(&cubin))
+            return leave(INVALID_IMAGE);
+    }
+    struct cuda_module_ *m = fake_make(MODULE, sizeof(*m));
     do {
         if (!ptx_read(&m->ptx, text)) {
             tell(count, options, values, m->ptx.error);
@@ -62,7 +88,7 @@ cuda_result cuModuleLoadDataEx(cuda_module *module, const void *image,
         ptx_clear(&m->ptx);
         return leave(INVALID_PTX);
     }
-    if (has_too_many(&m->ptx, most)) {
+    if (has_too_many(&m->ptx, cubin.registers)) {
         tell(count, options, values, "a function needs too many registers");
         m->object.gone = true;
         ptx_clear(&m->ptx);
@@ -141,9 +167,10 @@ cuda_result cuLinkCreate_v2(unsigned count, int *options, void **values,
     (void)count, (void)options, (void)values;
     BEGIN(cuLinkCreate, true);
     struct cuda_link_ *l = fake_make(LINK, sizeof(*l));
-    l->size = sizeof(magic) + DIGITS;
-    l->text = calloc(1, l->size);
-    memcpy(l->text, magic, sizeof(magic));
+    struct cubin cubin = new_cubin();
+    l->size = sizeof(cubin);
+    l->text = malloc(l->size);
+    memcpy(l->text, &cubin, sizeof(cubin));
     *link = l;
     return leave(0);
 }
@@ -157,8 +184,7 @@ cuda_result cuLinkAddData_v2(cuda_link link, int type, void *data, size_t bytes,
     CHECK_LIVE(link, LINK, cuLinkAddData);
     for (unsigned i = 0; i < count; i++)
         if (options[i] == CUDA_OPTION_MAX_REGISTERS)
-            snprintf(link->text + sizeof(magic), DIGITS, "%d",
-                     (int)(uintptr_t)values[i]);
+            ((struct cubin *)link->text)->registers = (int)(uintptr_t)values[i];
     if (type != CUDA_INPUT_PTX || ((char *)data)[bytes - 1] != '\0') {
         fake_complain("cuLinkAddData of what is no PTX with its 0");
         return leave(INVALID_VALUE);
@@ -173,6 +199,7 @@ cuda_result cuLinkComplete(cuda_link link, void **cubin, size_t *bytes)
 {
     BEGIN(cuLinkComplete, true);
     CHECK_LIVE(link, LINK, cuLinkComplete);
+    atomic_fetch_add(&fake_links, 1);
     link->text = realloc(link->text, link->size + 1);
     link->text[link->size] = '\0';
     *cubin = link->text;

@@ -11,14 +11,15 @@
 #include <string.h>
 
 #include "backend/cuda/driver.h"
-#include "tests/cuda/fake.h"
 #include "tests/cuda/driver/ptx.h"
+#include "tests/cuda/fake.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
 enum {
     INVALID_VALUE = 1,
     NOT_INITIALIZED = 3,
+    INVALID_IMAGE = 200,
     INVALID_PTX = 218,
     INVALID_HANDLE = 400,
     UNKNOWN = 999,
@@ -141,7 +142,7 @@ struct cuda_graph_run_ {
 // driver.c
 extern pthread_mutex_t fake_lock;
 extern struct object *fake_objects[KINDS]; // newest first; some are gone
-extern atomic_uint_fast64_t fake_calls, fake_launches;
+extern atomic_uint_fast64_t fake_calls, fake_launches, fake_links;
 extern atomic_int fake_sticky;    // what went wrong on the device
 extern atomic_uint fake_resident; // kernels, and how many blocks they have
 extern atomic_uint fake_resident_blocks;
@@ -154,6 +155,7 @@ bool fake_is_live(const void *handle, enum kind kind, const char *call);
 cuda_result fake_enter(const char *name, bool needs_context);
 void *fake_find(void *module, uint64_t address, uint64_t size);
 int fake_registers_of(const struct ptx_function *f);
+int fake_setting(const char *name, int otherwise); // of the environment
 void *fake_copied(uint64_t address, size_t bytes, const char *name);
 
 // What waits on a GPU for all that runs: for ever when a kernel never ends.

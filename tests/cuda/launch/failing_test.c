@@ -1,19 +1,22 @@
 // Each call of the driver fails in turn (each_call.h), in all that a program
 // can do with a GPU.
 //
-//     failing_test launches|tiles|list|graph|appends|images|fields [CALL]
+//     failing_test launches|tiles|kept|list|graph|appends|images|fields [CALL]
 //
 // launches: of kernels. tiles: the same on units, which come and go, as a
-// program does. list, graph: a kept graph runs, which the device schedules from
-// its list, or the driver as a graph of its own. appends: one from a list whose
-// kernels append. images: kernels write and read one. fields: the GPU is a node
-// beside the CPU. CALL: only that one fails.
+// program does. kept: the same with what was linked before. list, graph: a kept
+// graph runs, which the device schedules from its list, or the driver as a
+// graph of its own. appends: one from a list whose kernels append. images:
+// kernels write and read one. fields: the GPU is a node beside the CPU. CALL:
+// only that one fails.
+#include <glob.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "heddle/agile.h"
 #include "heddle/heddle.h"
 #include "tests/cuda/each_call.h"
+#include "tests/folder.h"
 
 enum {
     N = 200,
@@ -376,14 +379,31 @@ static const struct form {
     enum hd_graph_scheduler by;
     unsigned units;
     bool begins; // with the runtime; else with a program that others have tried
-} forms[] = {{"launches", "gpu", launch, HD_GRAPH_BY_HOST, 0, true},
-             {"tiles", "gpu", use_tiles, HD_GRAPH_BY_HOST, TILES, true},
-             {"list", "gpu", use_graph, HD_GRAPH_BY_UNITS, TILES, false},
-             {"graph", "gpu", use_graph, HD_GRAPH_BY_LAUNCHES, 0, false},
-             {"appends", "gpu", use_appends, HD_GRAPH_BY_UNITS, TILES, false},
-             {"images", "all", paint, HD_GRAPH_BY_HOST, 0, false},
-             {"fields", "cpu,gpu", use_fields, HD_GRAPH_BY_HOST, 0, false}};
+    bool kept;   // what was linked; else each process links
+} forms[] = {
+    {"launches", "gpu", launch, HD_GRAPH_BY_HOST, 0, true, false},
+    {"tiles", "gpu", use_tiles, HD_GRAPH_BY_HOST, TILES, true, false},
+    {"kept", "gpu", use_tiles, HD_GRAPH_BY_HOST, TILES, true, true},
+    {"list", "gpu", use_graph, HD_GRAPH_BY_UNITS, TILES, false, false},
+    {"graph", "gpu", use_graph, HD_GRAPH_BY_LAUNCHES, 0, false, false},
+    {"appends", "gpu", use_appends, HD_GRAPH_BY_UNITS, TILES, false, false},
+    {"images", "all", paint, HD_GRAPH_BY_HOST, 0, false, false},
+    {"fields", "cpu,gpu", use_fields, HD_GRAPH_BY_HOST, 0, false, false}};
 static const struct form *form;
+static const char *folder; // of the cache
+
+static void remove_linked(void)
+{
+    char pattern[PATH_ROOM + 16];
+    glob_t found;
+
+    snprintf(pattern, sizeof(pattern), "%s/*.made", folder);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        CHECK(unlink(found.gl_pathv[i]) == 0);
+    globfree(&found);
+}
 
 // Everything once, on one device. A failure has a text.
 static hd_status use(const char *device, uint64_t *first)
@@ -393,6 +413,7 @@ static hd_status use(const char *device, uint64_t *first)
     const struct hd_runtime_params params = {
         .device = device,
         .workers = 2,
+        .cache = folder,
         .units = on_cpu ? 0 : form->units,
         .unit_cores = on_cpu || form->units == 0 ? 0 : WARP,
         .print = keep,
@@ -426,6 +447,8 @@ static hd_status use(const char *device, uint64_t *first)
 static bool use_gpu(bool well, uint64_t *first)
 {
     all_is_well = well;
+    if (!form->kept)
+        remove_linked();
     hd_status status = use(form->device, first);
     all_is_well = false;
     return status == HD_OK;
@@ -441,6 +464,7 @@ static void use_cpu(void)
 int main(int argc, char **argv)
 {
     const struct fake_cuda *fake = fake_cuda();
+    char command[PATH_ROOM + 16];
 
     if (!fake)
         SKIP("the fake driver is not named in HEDDLE_CUDA_DRIVER");
@@ -449,7 +473,10 @@ int main(int argc, char **argv)
             form = &forms[i];
     CHECK(form);
     by = form->by;
+    folder = make_folder();
     const struct each_call what = {use_gpu, use_cpu, fake->report};
     each_call_fails(&what, argc > 2 ? argv[2] : NULL, 10);
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    CHECK(system(command) == 0);
     return 0;
 }

@@ -171,6 +171,15 @@ static struct expr *behind(struct maker *m, int depth)
                        : join(m, joins[below(m, 4)], b, a);
 }
 
+// Of a texel; mostly the work-item's own, or beside it.
+static struct expr *texel_at(struct maker *m, int depth, bool uniform,
+                             uint32_t d)
+{
+    if (uniform || below(m, 6) == 0)
+        return expr(m, depth, uniform);
+    return coordinate(m, depth, below(m, 6) ? d : below(m, 3));
+}
+
 static struct expr *expr(struct maker *m, int depth, bool uniform)
 {
     static const enum expr_kind ids[] = {
@@ -203,6 +212,7 @@ static struct expr *expr(struct maker *m, int depth, bool uniform)
     if (below(m, 8) == 0)
         e->kind = m->in_helper || below(m, 2)        ? E_TABLE
                   : !m->tree->picture || below(m, 2) ? E_INPUT
+                  : below(m, 2)                      ? E_NEAR
                   : below(m, 3)                      ? E_TEXEL
                                                      : E_FILTERED;
     else if (m->tree->modern && below(m, 12) == 0)
@@ -214,8 +224,11 @@ static struct expr *expr(struct maker *m, int depth, bool uniform)
                         : e->kind == E_TEXEL ? 7
                         : e->kind == E_ROUND ? 9
                                              : 4);
-    e->a = expr(m, depth - 1, uniform);
-    e->b = expr(m, depth - 1, uniform);
+    bool near = e->kind == E_NEAR;
+    e->a =
+        near ? texel_at(m, depth - 1, uniform, 0) : expr(m, depth - 1, uniform);
+    e->b =
+        near ? texel_at(m, depth - 1, uniform, 1) : expr(m, depth - 1, uniform);
     e->c = expr(m, depth - 1, uniform);
     return e;
 }
@@ -517,6 +530,7 @@ struct tree *tree_make(uint64_t seed)
     tree->modern = below(&m, 2);
     // Few: such kernels are compiled once for each common format.
     tree->picture = below(&m, 8) == 0;
+    tree->rows = tree->picture && below(&m, 3);
     tree->wary = below(&m, 4) == 0;
     tree->prints = below(&m, 4) == 0;
     if (below(&m, 6) == 0) {

@@ -155,6 +155,23 @@ static uint32_t texel(const struct group *g, uint32_t how, uint32_t a,
     return g->launch->input[y * side + x];
 }
 
+// With the nearest one outside, nothing there, or with coordinates that are
+// brought inside.
+static uint32_t texel_near(const struct group *g, uint32_t how, int x, int y)
+{
+    bool inside = x >= 0 && x < TREE_WIDE && y >= 0 && y < TREE_HIGH;
+
+    if (how == 1 && !inside)
+        return 0;
+    if (how == 3) {
+        x = x < 0 ? TREE_WIDE - 1 : x;
+        y = y < 0 ? TREE_HIGH - 1 : y;
+    }
+    x = x < 0 ? 0 : x >= TREE_WIDE ? TREE_WIDE - 1 : x;
+    y = y < 0 ? 0 : y >= TREE_HIGH ? TREE_HIGH - 1 : y;
+    return g->launch->sheet[y * TREE_WIDE + x];
+}
+
 // Products of packed bytes, signed or not.
 static uint32_t dot(uint32_t how, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -326,6 +343,8 @@ static uint32_t number(const struct group *g, const struct expr *e, unsigned i)
         return texel(g, v, a, b, c);
     case E_FILTERED:
         return filtered(g, v & 1, a, b);
+    case E_NEAR:
+        return texel_near(g, v, (int32_t)a, (int32_t)b);
     case E_GENERIC:
         return a & 1 ? l->input[b & 63] : l->n * (b & 3);
     case E_DOT:

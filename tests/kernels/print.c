@@ -93,6 +93,13 @@ static void expr(const struct printer *p, const struct expr *e)
         "(uint)read_imagef(floats, (int2)(A & 7u, B & 7u)).x",
         ("(uint)read_imagef(floats, mixed, (float2)((float)(A & 7u) + 1.0f, "
          "(float)(B & 7u) + 0.5f)).x")};
+    static const char *const near[] = {
+        "read_imageui(sheet, edge, (int2)((int)A, (int)B)).x",
+        "read_imageui(sheet, border, (int2)((int)A, (int)B)).x",
+        ("read_imageui(sheet, (int2)(clamp((int)A, 0, WIDE - 1), "
+         "clamp((int)B, 0, HIGH - 1))).x"),
+        ("read_imageui(sheet, (int2)(min((uint)A, WIDE - 1u), "
+         "min((uint)B, HIGH - 1u))).x")};
     static const char *const dots[] = {
         "dot_4x8packed_uu_uint(A, B)", "(uint)dot_4x8packed_ss_int(A, B)",
         "(uint)dot_4x8packed_su_int(A, B)",
@@ -166,6 +173,7 @@ static void expr(const struct printer *p, const struct expr *e)
              : e->kind == E_HALF     ? half_ops[e->value]
              : e->kind == E_BITS     ? bit_ops[e->value]
              : e->kind == E_TEXEL    ? texels[e->value]
+             : e->kind == E_NEAR     ? near[e->value]
              : e->kind == E_DOT      ? dots[e->value]
              : e->kind == E_FILTERED ? filtered[e->value & 1]
                                      : texts[e->kind]);
@@ -556,8 +564,15 @@ void tree_print(const struct tree *tree, FILE *f)
           "constant sampler_t repeat = "
           "CLK_ADDRESS_REPEAT | CLK_NORMALIZED_COORDS_TRUE;\n",
           f);
-    fprintf(f, "#define OWN_TEXEL (int2)((int)place %% %d, (int)place / %d)\n",
-            TREE_CANVAS, TREE_CANVAS);
+    if (tree->rows)
+        fputs("#define OWN_TEXEL (int2)((int)AT(0), "
+              "(int)(AT(1) + get_global_size(1) * AT(2)))\n",
+              f);
+    else
+        fprintf(f,
+                "#define OWN_TEXEL (int2)((int)place %% %d, (int)place / %d)\n",
+                TREE_CANVAS, TREE_CANVAS);
+    fprintf(f, "#define WIDE %d\n#define HIGH %d\n", TREE_WIDE, TREE_HIGH);
     functions(f);
     if (tree->modern)
         variables(f);
@@ -583,7 +598,7 @@ void tree_print(const struct tree *tree, FILE *f)
             tree->picture ? ", read_only image2d_t picture, read_only "
                             "image2d_t signs, read_only image2d_t floats, "
                             "read_only image1d_t row, read_only image3d_t "
-                            "box, "
+                            "box, read_only image2d_t sheet, "
                           : "",
             !tree->picture ? ""
             : tree->modern ? "read_write image2d_t canvas"

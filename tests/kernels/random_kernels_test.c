@@ -13,10 +13,13 @@
 // --write: compile them for GPUs into files, for --read where no compiler is.
 #include <errno.h>
 #include <heddle/heddle.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "kernel/program.h"
+#include "launch/memory/image.h"
 #include "tests/check.h"
 #include "tests/kernels/tree.h"
 
@@ -38,8 +41,11 @@ static const struct {
 };
 
 enum {
-    MAX_ARGS = 13,
-    PICTURES = 6
+    MAX_ARGS = 14,
+    CELLS = 5, // the argument
+    SHEET = 5, // pictures
+    CANVAS,    // two, of which a kernel gets one
+    PICTURES = CANVAS + 2
 };
 
 struct trial {
@@ -48,13 +54,25 @@ struct trial {
     bool writes;        // them
     unsigned long tried;
     unsigned long told, untold; // arguments whose footprint is rows, or all
-    struct hd_buffer *out, *input, *sizes, *tally, *floats, *canvas, *cells;
-    // The input, also as signed numbers, as floats, as a row and as a box; and
-    // what is painted.
+    unsigned long told_texels, untold_texels; // the same of images
+    struct hd_buffer *out, *input, *sizes, *tally, *floats, *sheet, *canvas,
+        *broad, *cells;
+    // The input, also as signed numbers, as floats, as a row and as a box; what
+    // is read near by; and what is painted, in two shapes.
     struct hd_image *pictures[PICTURES];
     FILE *paper;     // what kernels print
     const char *cpu; // NULL: the one at hand
     bool gpu;        // beside the processor, whose memory buffers are in
+};
+
+// What a kernel is given; of buffers and images, the memory, and of images what
+// they are.
+struct given {
+    struct hd_arg args[MAX_ARGS];
+    struct hd_buffer *of[MAX_ARGS];
+    const struct hdi_image *images[MAX_ARGS];
+    unsigned count;
+    unsigned canvas; // which, where there are pictures
 };
 
 static hd_status launch_kernel(const struct trial *t,
@@ -72,8 +90,9 @@ static hd_status launch_kernel(const struct trial *t,
 // What was computed elsewhere is in host memory afterwards.
 static void bring_home(const struct trial *t)
 {
-    struct hd_buffer *const buffers[] = {t->out,   t->sizes,  t->tally,
-                                         t->cells, t->canvas, t->input};
+    struct hd_buffer *const buffers[] = {t->out,    t->sizes,  t->tally,
+                                         t->cells,  t->canvas, t->broad,
+                                         t->floats, t->sheet,  t->input};
 
     for (unsigned i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         CHECK(hd_buffer_host(buffers[i]));
@@ -87,14 +106,12 @@ static bool fits(const struct tree *tree, const struct tree_launch *launch)
     return true;
 }
 
-// Whether the variables of the program hold what they should.
-static bool same_tally(const struct trial *t, const struct tree *tree,
-                       const struct hd_program *program, unsigned shape,
-                       const uint32_t expected[TREE_SUMS])
+// Ask for the variables of the program, which begin again then.
+static bool begin_tally(const struct trial *t, const struct tree *tree,
+                        const struct hd_program *program)
 {
     const struct hd_range range = {.dims = 1, .global = {TREE_SUMS}};
     const struct hd_arg args[] = {HD_BUFFER(t->tally)};
-    const uint32_t *tally = hd_buffer_host(t->tally);
     struct hd_error error;
 
     if (!tree->modern)
@@ -103,6 +120,19 @@ static bool same_tally(const struct trial *t, const struct tree *tree,
                            &error),
              error);
     bring_home(t);
+    return true;
+}
+
+// Whether the variables of the program hold what they should.
+static bool same_tally(const struct trial *t, const struct tree *tree,
+                       const struct hd_program *program, unsigned shape,
+                       const uint32_t expected[TREE_SUMS])
+{
+    const uint32_t *tally = hd_buffer_host(t->tally);
+
+    begin_tally(t, tree, program);
+    if (!tree->modern)
+        return true;
     for (unsigned i = 0; i < TREE_SUMS; i++)
         if (tally[i] != expected[i]) {
             fprintf(stderr,
@@ -115,17 +145,55 @@ static bool same_tally(const struct trial *t, const struct tree *tree,
     return true;
 }
 
-// Whether one work-item's own texel or another was painted, and how.
-static bool same_canvas(const struct trial *t, const struct tree *tree,
-                        unsigned shape, const uint32_t expected[MAX_ITEMS])
+static struct hd_buffer *canvas_of(const struct trial *t,
+                                   const struct tree *tree)
 {
-    const uint32_t *canvas = hd_buffer_host(t->canvas);
+    return tree->rows ? t->broad : t->canvas;
+}
 
-    for (unsigned i = 0; i < MAX_ITEMS; i++)
-        if (canvas[i] != expected[i]) {
+// Where a work-item paints.
+static uint32_t own_texel(const struct tree *tree,
+                          const struct tree_launch *launch, uint32_t item)
+{
+    uint32_t width = launch->global[0];
+
+    return tree->rows ? item / width * TREE_BROAD + item % width : item;
+}
+
+static uint32_t items_of(const struct tree_launch *launch)
+{
+    return launch->global[0] * launch->global[1] * launch->global[2];
+}
+
+// Texels that nobody owns are 0.
+static void begin_canvas(const struct trial *t, const struct tree *tree,
+                         const struct tree_launch *launch)
+{
+    struct hd_buffer *buffer = canvas_of(t, tree);
+    uint32_t *canvas = hd_buffer_host(buffer);
+
+    memset(canvas, 0, hd_buffer_size(buffer));
+    for (uint32_t i = 0; i < items_of(launch); i++)
+        canvas[own_texel(tree, launch, i)] = i + 1;
+}
+
+// Whether work-items' own texels were painted, and no others.
+static bool same_canvas(const struct trial *t, const struct tree *tree,
+                        unsigned shape, const struct tree_launch *launch,
+                        const uint32_t *expected)
+{
+    struct hd_buffer *buffer = canvas_of(t, tree);
+    static uint32_t texels[TREE_BROAD * TREE_TALL];
+    const uint32_t *canvas = hd_buffer_host(buffer);
+
+    memset(texels, 0, sizeof(texels));
+    for (uint32_t i = 0; i < items_of(launch); i++)
+        texels[own_texel(tree, launch, i)] = expected[i];
+    for (uint32_t i = 0; i < hd_buffer_size(buffer) / 4; i++)
+        if (canvas[i] != texels[i]) {
             fprintf(stderr, "seed %llu, shape %u: texel %u is %u, not %u\n",
                     (unsigned long long)tree->seed, shape, i, canvas[i],
-                    expected[i]);
+                    texels[i]);
             return false;
         }
     return true;
@@ -190,14 +258,33 @@ static bool touches(const struct hd_touched *t, uint64_t byte)
     return false;
 }
 
-// What the kernel is said not to read of its input becomes something else.
-static void hide_input(const struct trial *t, const struct hd_touched *read)
+static void find_footprints(const struct hd_kernel *kernel,
+                            const struct hd_range *range,
+                            const struct given *given,
+                            const struct hd_piece *piece,
+                            struct hd_footprint found[MAX_ARGS])
 {
-    unsigned char *input = hd_buffer_host(t->input);
+    struct hd_error error;
 
-    for (uint64_t i = 0; i < TREE_INPUT * 4; i++)
-        if (!touches(read, i))
-            input[i] ^= 0x5a;
+    CHECK_OK(hdi_kernel_footprint(kernel, range, given->args, given->count,
+                                  piece, given->images, found, &error),
+             error);
+}
+
+// What is said not to be read of this memory, as whatever it is given for,
+// becomes something else.
+static void hide(struct hd_buffer *buffer, const struct given *given,
+                 const struct hd_footprint *found)
+{
+    uint32_t *words = hd_buffer_host(buffer);
+
+    for (uint64_t w = 0; w < hd_buffer_size(buffer) / 4; w++) {
+        bool read = false;
+        for (unsigned i = 0; i < given->count && !read; i++)
+            read = given->of[i] == buffer && touches(&found[i].read, 4 * w);
+        if (!read)
+            words[w] ^= 0x5a5a5a5a;
+    }
 }
 
 // Whether results were written where that was said alone.
@@ -217,7 +304,7 @@ static bool same_writes(const struct trial *t, const struct tree *tree,
         }
     for (unsigned i = 0; i < MAX_ITEMS * TREE_CELLS; i++)
         if (cells[i].a != tree_cell_start(i, 0) &&
-            !touches(&all[5].write, i * sizeof(*cells))) {
+            !touches(&all[CELLS].write, i * sizeof(*cells))) {
             fprintf(stderr,
                     "seed %llu, shape %u: cell %u is written, which is not in "
                     "the footprint\n",
@@ -227,28 +314,33 @@ static bool same_writes(const struct trial *t, const struct tree *tree,
     return true;
 }
 
+static struct hd_piece group_of(const struct tree_launch *launch, uint32_t item)
+{
+    const uint32_t *n = launch->global;
+    const uint32_t at[3] = {item % n[0], item / n[0] % n[1],
+                            item / n[0] / n[1]};
+    struct hd_piece piece;
+
+    for (unsigned d = 0; d < 3; d++) {
+        piece.first[d] = at[d] / launch->local[d];
+        piece.count[d] = 1;
+    }
+    return piece;
+}
+
 // The same of some work-groups by themselves.
 static bool same_groups(const struct trial *t, const struct tree *tree,
                         unsigned shape, const struct hd_kernel *kernel,
-                        const struct hd_range *range, const struct hd_arg *args,
-                        unsigned count, const struct tree_launch *launch)
+                        const struct hd_range *range, const struct given *given,
+                        const struct tree_launch *launch)
 {
     const uint32_t *out = hd_buffer_host(t->out);
-    const uint32_t *n = launch->global, *local = launch->local;
-    const uint32_t items = n[0] * n[1] * n[2];
+    const uint32_t items = items_of(launch);
     struct hd_footprint found[MAX_ARGS];
-    struct hd_error error;
 
     for (uint32_t i = 0; i < items; i += (items + 1) / 2) {
-        const uint32_t at[3] = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-        struct hd_piece piece;
-        for (unsigned d = 0; d < 3; d++) {
-            piece.first[d] = at[d] / local[d];
-            piece.count[d] = 1;
-        }
-        CHECK_OK(hd_kernel_footprint(kernel, range, args, count, &piece, found,
-                                     &error),
-                 error);
+        struct hd_piece piece = group_of(launch, i);
+        find_footprints(kernel, range, given, &piece, found);
         for (uint32_t r = i * TREE_RESULTS; r < (i + 1) * TREE_RESULTS; r++)
             if (out[r] != 0xdeadbeefu && !touches(&found[0].write, 4 * r)) {
                 fprintf(stderr,
@@ -303,6 +395,124 @@ static bool same_lines(const struct trial *t, const struct tree *tree,
     return false;
 }
 
+// What the kernel finds.
+static void begin_memory(const struct trial *t, const struct tree *tree,
+                         const struct tree_launch *launch,
+                         uint32_t (*cells)[TREE_MEMBERS])
+{
+    uint32_t *out = hd_buffer_host(t->out);
+    struct hd_error error;
+
+    CHECK_OK(hd_buffer_write(t->input, 0, launch->input, sizeof(launch->input),
+                             &error),
+             error);
+    for (unsigned i = 0; i < MAX_ITEMS * TREE_RESULTS; i++)
+        out[i] = 0xdeadbeefu;
+    for (unsigned i = 0; i < TREE_INPUT; i++)
+        ((float *)hd_buffer_host(t->floats))[i] =
+            (float)TREE_FLOAT(launch->input[i]);
+    memcpy(hd_buffer_host(t->sheet), launch->sheet, sizeof(launch->sheet));
+    begin_canvas(t, tree, launch);
+    begin_cells(t, cells);
+}
+
+static struct given give(const struct trial *t, const struct tree *tree,
+                         const uint32_t *n, const struct tree_pack *pack)
+{
+    struct given g = {.args = {HD_BUFFER(t->out), HD_BUFFER(t->input),
+                               HD_VALUE(*n), HD_VALUE(*pack),
+                               HD_BUFFER(t->sizes), HD_BUFFER(t->cells)},
+                      .of = {t->out, t->input, NULL, NULL, t->sizes, t->cells},
+                      .count = CELLS + 1};
+
+    for (unsigned i = 0; tree->picture && i <= CANVAS; i++) {
+        struct hd_image *image = t->pictures[i + (i == CANVAS && tree->rows)];
+        g.canvas = g.count;
+        g.of[g.count] = image->params.buffer;
+        g.images[g.count] = &image->shown;
+        g.args[g.count++] = (struct hd_arg)HD_IMAGE(image);
+    }
+    if (tree->local_argument)
+        g.args[g.count++] = (struct hd_arg)HD_LOCAL(4096);
+    return g;
+}
+
+static void count_told(struct trial *t, const struct given *g,
+                       const struct hd_footprint *all)
+{
+    for (unsigned i = 0; i < g->count; i++) {
+        bool rows = all[i].read.kind == HD_TOUCHES_ROWS ||
+                    all[i].write.kind == HD_TOUCHES_ROWS;
+        bool whole = all[i].read.kind == HD_TOUCHES_ALL ||
+                     all[i].write.kind == HD_TOUCHES_ALL;
+        t->told += rows;
+        t->untold += whole;
+        t->told_texels += g->images[i] && rows;
+        t->untold_texels += g->images[i] && whole;
+    }
+}
+
+static hd_status launch_tree(const struct trial *t, const struct tree *tree,
+                             const struct hd_kernel *kernel,
+                             const struct hd_range *range,
+                             const struct given *g, struct hd_error *error)
+{
+    hd_status status =
+        tree->prints
+            ? launch_on_paper(t, kernel, range, g->args, g->count, error)
+            : launch_kernel(t, kernel, range, g->args, g->count, error);
+
+    bring_home(t);
+    return status;
+}
+
+// Whether a work-group computes the same where all is hidden that it is said
+// not to read, and paints nothing but what it is said to write. The others
+// compute anything then.
+static bool same_hidden(const struct trial *t, const struct tree *tree,
+                        unsigned shape, const struct hd_kernel *kernel,
+                        const struct hd_range *range, const struct given *g,
+                        const struct tree_launch *launch,
+                        const uint32_t *expected)
+{
+    static uint32_t cells[MAX_ITEMS * TREE_CELLS][TREE_MEMBERS];
+    struct hd_buffer *const hidden[] = {t->input, t->floats, t->sheet,
+                                        canvas_of(t, tree)};
+    const uint32_t items = items_of(launch);
+    const struct hd_piece piece =
+        group_of(launch, (uint32_t)(tree->seed * 7 + shape * 31) % items);
+    struct hd_footprint found[MAX_ARGS];
+    struct hd_error error;
+
+    begin_memory(t, tree, launch, cells);
+    find_footprints(kernel, range, g, &piece, found);
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+        hide(hidden[i], g, found);
+    static uint32_t before[TREE_BROAD * TREE_TALL];
+    memcpy(before, hd_buffer_host(canvas_of(t, tree)),
+           hd_buffer_size(canvas_of(t, tree)));
+    CHECK_OK(launch_tree(t, tree, kernel, range, g, &error), error);
+    const uint32_t *out = hd_buffer_host(t->out);
+    const uint32_t *canvas = hd_buffer_host(canvas_of(t, tree));
+    for (uint32_t i = 0; i < items; i++) {
+        struct hd_piece own = group_of(launch, i);
+        uint32_t texel = own_texel(tree, launch, i);
+        if (memcmp(own.first, piece.first, sizeof(own.first)) != 0)
+            continue;
+        if (memcmp(&out[i * TREE_RESULTS], &expected[i * TREE_RESULTS],
+                   4 * TREE_RESULTS) != 0 ||
+            (canvas[texel] != before[texel] &&
+             !touches(&found[g->canvas].write, 4 * texel))) {
+            fprintf(stderr,
+                    "seed %llu, shape %u: work-item %u touches texels that "
+                    "are not in the footprint of its work-group\n",
+                    (unsigned long long)tree->seed, shape, i);
+            return false;
+        }
+    }
+    return true;
+}
+
 // Return whether one launch gave what the interpreter says.
 static bool same(struct trial *t, const struct tree *tree,
                  const struct hd_program *program, unsigned shape)
@@ -321,7 +531,7 @@ static bool same(struct trial *t, const struct tree *tree,
 
     CHECK(kernel);
     struct tree_pack pack = TREE_PACK;
-    uint32_t *out = hd_buffer_host(t->out);
+    const uint32_t *out = hd_buffer_host(t->out);
     const uint32_t *sizes = hd_buffer_host(t->sizes);
 
     for (unsigned d = 0; d < 3; d++) {
@@ -337,53 +547,34 @@ static bool same(struct trial *t, const struct tree *tree,
         return true;
     for (unsigned i = 0; i < TREE_INPUT; i++)
         launch.input[i] = i * 0x01000193u ^ (uint32_t)tree->seed;
-    CHECK_OK(hd_buffer_write(t->input, 0, launch.input, sizeof(launch.input),
-                             &error),
-             error);
+    for (unsigned i = 0; i < TREE_WIDE * TREE_HIGH; i++)
+        launch.sheet[i] = i * TREE_MIX ^ (uint32_t)tree->seed;
     for (unsigned i = 0; i < MAX_ITEMS * TREE_RESULTS; i++)
-        out[i] = expected[i] = 0xdeadbeefu;
-    for (unsigned i = 0; i < TREE_INPUT; i++)
-        ((float *)hd_buffer_host(t->floats))[i] =
-            (float)TREE_FLOAT(launch.input[i]);
+        expected[i] = 0xdeadbeefu;
     for (unsigned i = 0; i < MAX_ITEMS; i++)
-        ((uint32_t *)hd_buffer_host(t->canvas))[i] = painted[i] = i;
+        painted[i] = i + 1;
+    begin_memory(t, tree, &launch, kept);
 
-    begin_cells(t, kept);
-    struct hd_arg args[MAX_ARGS] = {HD_BUFFER(t->out),   HD_BUFFER(t->input),
-                                    HD_VALUE(launch.n),  HD_VALUE(pack),
-                                    HD_BUFFER(t->sizes), HD_BUFFER(t->cells)};
-    unsigned count = 6;
-    for (unsigned i = 0; tree->picture && i < PICTURES; i++)
-        args[count++] = (struct hd_arg)HD_IMAGE(t->pictures[i]);
-    if (tree->local_argument)
-        args[count++] = (struct hd_arg)HD_LOCAL(4096);
+    const struct given given = give(t, tree, &launch.n, &pack);
     struct hd_footprint all[MAX_ARGS];
-    CHECK_OK(
-        hd_kernel_footprint(kernel, &range, args, count, NULL, all, &error),
-        error);
-    for (unsigned i = 0; i < count; i++) {
-        t->told += all[i].read.kind == HD_TOUCHES_ROWS ||
-                   all[i].write.kind == HD_TOUCHES_ROWS;
-        t->untold += all[i].read.kind == HD_TOUCHES_ALL ||
-                     all[i].write.kind == HD_TOUCHES_ALL;
-    }
-    if (!tree->picture) // which reads it as well
-        hide_input(t, &all[1].read);
-    hd_status status =
-        tree->prints ? launch_on_paper(t, kernel, &range, args, count, &error)
-                     : launch_kernel(t, kernel, &range, args, count, &error);
+    find_footprints(kernel, &range, &given, NULL, all);
+    count_told(t, &given, all);
+    hide(t->input, &given, all);
+    hide(t->floats, &given, all);
+    hide(t->sheet, &given, all);
+    hd_status status = launch_tree(t, tree, kernel, &range, &given, &error);
     if (status == HD_ENOTSUP && t->cpu)
         SKIP(error.text);
-    bring_home(t);
     if (status != HD_OK) {
         fprintf(stderr, "seed %llu, shape %u: %s\n",
                 (unsigned long long)tree->seed, shape, error.text);
         return false;
     }
-    if (launch.local[0] > 0 &&
-        !same_groups(t, tree, shape, kernel, &range, args, count, &launch))
+    bool grouped = launch.local[0] > 0;
+    if (grouped &&
+        !same_groups(t, tree, shape, kernel, &range, &given, &launch))
         return false;
-    if (launch.local[0] == 0)
+    if (!grouped)
         for (unsigned d = 0; d < 3; d++)
             launch.local[d] = tree->flat ? 1 : sizes[d];
     tree_interpret(tree, &launch, expected, tally, painted, kept, &printed);
@@ -399,9 +590,13 @@ static bool same(struct trial *t, const struct tree *tree,
         }
     return same_lines(t, tree, shape, &printed) &&
            same_writes(t, tree, shape, all) &&
-           same_canvas(t, tree, shape, painted) &&
+           same_canvas(t, tree, shape, &launch, painted) &&
            same_cells(t, tree, shape, kept) &&
-           same_tally(t, tree, program, shape, tally);
+           same_tally(t, tree, program, shape, tally) &&
+           (!tree->picture || !grouped ||
+            (same_hidden(t, tree, shape, kernel, &range, &given, &launch,
+                         expected) &&
+             begin_tally(t, tree, program)));
 }
 
 static const char *const forms[] = {"-heddle-form=loops", "-heddle-form=thread",
@@ -540,7 +735,13 @@ int main(int argc, char **argv)
              error);
     CHECK_OK(hd_buffer_create(t.runtime, TREE_INPUT * 4, &t.floats, &error),
              error);
+    CHECK_OK(hd_buffer_create(t.runtime, TREE_WIDE * TREE_HIGH * 4, &t.sheet,
+                              &error),
+             error);
     CHECK_OK(hd_buffer_create(t.runtime, MAX_ITEMS * 4, &t.canvas, &error),
+             error);
+    CHECK_OK(hd_buffer_create(t.runtime, TREE_BROAD * TREE_TALL * 4, &t.broad,
+                              &error),
              error);
     CHECK_OK(hd_buffer_create(t.runtime,
                               MAX_ITEMS * TREE_CELLS * sizeof(struct tree_cell),
@@ -556,7 +757,9 @@ int main(int argc, char **argv)
         {HD_FLOAT, TREE_SIDE, TREE_SIDE, 0, t.floats},
         {HD_UNSIGNED_INT32, TREE_INPUT, 0, 0, t.input},
         {HD_UNSIGNED_INT32, TREE_EDGE, TREE_EDGE, TREE_EDGE, t.input},
-        {HD_UNSIGNED_INT32, TREE_CANVAS, MAX_ITEMS / TREE_CANVAS, 0, t.canvas}};
+        {HD_UNSIGNED_INT32, TREE_WIDE, TREE_HIGH, 0, t.sheet},
+        {HD_UNSIGNED_INT32, TREE_CANVAS, MAX_ITEMS / TREE_CANVAS, 0, t.canvas},
+        {HD_UNSIGNED_INT32, TREE_BROAD, TREE_TALL, 0, t.broad}};
     for (unsigned i = 0; i < PICTURES; i++) {
         const struct hd_image_params picture = {
             .kind = pictures[i].depth    ? HD_IMAGE_3D
@@ -578,7 +781,9 @@ int main(int argc, char **argv)
         hd_image_destroy(t.pictures[i]);
     fclose(t.paper);
     hd_buffer_destroy(t.cells);
+    hd_buffer_destroy(t.broad);
     hd_buffer_destroy(t.canvas);
+    hd_buffer_destroy(t.sheet);
     hd_buffer_destroy(t.floats);
     hd_buffer_destroy(t.tally);
     hd_buffer_destroy(t.sizes);
@@ -586,7 +791,8 @@ int main(int argc, char **argv)
     hd_buffer_destroy(t.out);
     hd_runtime_destroy(t.runtime);
     printf("%llu kernels, %llu wrong; footprints of %lu arguments are rows, of "
-           "%lu all\n",
-           t.gpu ? t.tried : k, bad, t.told, t.untold);
+           "%lu all; of images %lu and %lu\n",
+           t.gpu ? t.tried : k, bad, t.told, t.untold, t.told_texels,
+           t.untold_texels);
     return bad != 0;
 }

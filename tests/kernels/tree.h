@@ -22,10 +22,14 @@ enum {
     TREE_RESULTS = TREE_SLOTS + 1, // the last is the digest of all its values
     TREE_SUMS = 6, // local atomics of a group; the operation goes by the slot
     TREE_HELPERS = 3,
-    TREE_SIDE = 8,   // of the images that have the input for texels
-    TREE_EDGE = 4,   // of the one with depth
-    TREE_FETCH = 32, // elements that a group copies at most
-    TREE_CANVAS = 32 // texels in a row of the image that is written
+    TREE_SIDE = 8,     // of the images that have the input for texels
+    TREE_EDGE = 4,     // of the one with depth
+    TREE_FETCH = 32,   // elements that a group copies at most
+    TREE_CANVAS = 32,  // texels in a row of the image that is written
+    TREE_BROAD = 1280, // or of one that has a row for each of work-items, and
+    TREE_TALL = 20,    // so many of them
+    TREE_WIDE = 40,    // texels in a row of the image that is read near by
+    TREE_HIGH = 24     // rows of it
 };
 
 enum expr_kind {
@@ -74,10 +78,12 @@ enum expr_kind {
     E_TEXEL,    // value: without a sampler, with one of those in the kernel, of
                 // signed numbers, of one dimension or of three
     E_FILTERED, // of floats; value: as it is, or mixed of two
-    E_GENERIC,  // through a pointer to global or private memory
-    E_DOT,      // value: which product of packed bytes
-    E_CELL,     // value: member of one of the work-item's own cells
-    E_CANVAS,   // one's own texel
+    E_NEAR,    // a texel at a and b, which mostly go with the work-item; value:
+               // what there is outside
+    E_GENERIC, // through a pointer to global or private memory
+    E_DOT,     // value: which product of packed bytes
+    E_CELL,    // value: member of one of the work-item's own cells
+    E_CANVAS,  // one's own texel
     E_CHOOSE
 };
 
@@ -175,6 +181,7 @@ struct tree {
     bool local_argument;  // the shared array is an argument
     bool modern;          // OpenCL C 3.0, and what only it has
     bool picture;         // images are arguments
+    bool rows;            // each row of work-items paints a row of texels
     bool wary;            // much is volatile
     bool prints;
     bool flat; // nothing asks for groups; much asks for borders, as filters do
@@ -191,7 +198,7 @@ struct tree_launch {
     uint32_t global[3], local[3], offset[3];
     uint32_t n;
     uint32_t sub_group; // work-items of one, but of the last of a work-group
-    uint32_t input[TREE_INPUT];
+    uint32_t input[TREE_INPUT], sheet[TREE_WIDE * TREE_HIGH];
 };
 
 // Lines with a number each, in any order.
@@ -219,9 +226,9 @@ struct tree_pack {
 };
 
 #define TREE_PACK         ((struct tree_pack){0x9e3779b9u, 4711, 201})
-#define TREE_AT(k)        ((uint32_t)(k) * 2654435761u >> 9) // the constant table
+#define TREE_AT(k)        ((uint32_t)(k)*2654435761u >> 9) // the constant table
 #define TREE_TABLE        16
-#define TREE_FLOAT(input) ((input) & 65535) // the same as a texel of floats
+#define TREE_FLOAT(input) ((input)&65535) // the same as a texel of floats
 #define TREE_TALLY        (TREE_MIX >> 8) // what the program's variables begin with
 #define TREE_MIX          0x5bd1e995u // what an element of an array begins with
 

@@ -18,6 +18,7 @@ enum {
     N = 64,
     TILES = 3,
     WARP = 32,
+    LOG = 16384,   // of messages [bytes]
     PATIENCE = 60, // after which the process hangs [s]
     GPU = 2        // bit of the second device
 };
@@ -201,6 +202,43 @@ static void the_next_runtime_knows(void)
     end();
 }
 
+// Warnings, while they are kept, and where they go else.
+static FILE *kept;
+static int usual;
+static char warned[LOG];
+
+static void keep_warnings(void)
+{
+    kept = tmpfile();
+    usual = dup(STDERR_FILENO);
+    CHECK(kept && usual >= 0 && dup2(fileno(kept), STDERR_FILENO) >= 0);
+}
+
+// Also when a check fails meanwhile.
+static void tell_warnings(void)
+{
+    if (!kept)
+        return;
+    dup2(usual, STDERR_FILENO);
+    close(usual);
+    rewind(kept);
+    warned[fread(warned, 1, LOG - 1, kept)] = '\0';
+    fclose(kept);
+    kept = NULL;
+    fputs(warned, stderr);
+}
+
+// Every unit says what it did last.
+static void units_are_told_of(void)
+{
+    char line[64];
+
+    for (unsigned i = 0; i < form->units; i++) {
+        snprintf(line, sizeof(line), "unit %u: task ", i);
+        CHECK(strstr(warned, line));
+    }
+}
+
 int main(int argc, char **argv)
 {
     fake = fake_cuda();
@@ -214,7 +252,12 @@ int main(int argc, char **argv)
     hangs = strcmp(argv[2], "hang") == 0;
     is_gone = strcmp(argv[2], "gone") == 0;
     kernel = is_gone ? "hang" : argv[2];
+    atexit(tell_warnings);
+    keep_warnings();
     a_kernel_goes_wrong();
+    tell_warnings();
+    if (!is_gone)
+        units_are_told_of();
     the_next_runtime_knows();
     if (!hangs && !is_gone) {
         printf("%s", fake->report());

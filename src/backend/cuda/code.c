@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "backend/cuda/cuda.h"
-#include "backend/cuda/executor.h"
-#include "backend/cuda/link.h"
+#include "backend/cuda/executor/executor.h"
+#include "backend/cuda/executor/link.h"
 #include "base/error.h"
 
 // PLAIN_SHARED is what every kernel may use without being asked for.

@@ -2,7 +2,7 @@
 // (driver.h). Kernels come as PTX. A unit is a stream: a chunk is one launch,
 // or one for each kind of edge that the NDRange has.
 #include "backend/cuda/cuda.h"
-#include "backend/cuda/executor.h"
+#include "backend/cuda/executor/executor.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/executor.h"
-#include "backend/cuda/graph.h"
-#include "backend/cuda/tile.h"
+#include "backend/cuda/executor/executor.h"
+#include "backend/cuda/executor/tile.h"
+#include "backend/cuda/launch/graph.h"
 #include "base/error.h"
 #include "base/memory.h"
 

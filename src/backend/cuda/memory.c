@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "backend/cuda/cuda.h"
-#include "backend/cuda/executor.h"
+#include "backend/cuda/executor/executor.h"
 #include "base/memory.h"
 
 // An eighth wastes little and makes sizes that come again equal. What is kept

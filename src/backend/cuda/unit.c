@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/executor.h"
-#include "backend/cuda/stream.h"
+#include "backend/cuda/executor/executor.h"
+#include "backend/cuda/launch/stream.h"
 
 enum {
     KEPT = 2 * CUDA_IN_FLIGHT // finished chunks

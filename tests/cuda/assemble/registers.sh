@@ -1,7 +1,7 @@
 #!/bin/sh
 # A tile that may have so many registers needs as many as its kernels do, or
 # fewer than a lean one has; and no kernel that needs more is linked with it.
-# NVIDIA's linker says so, and src/backend/cuda/link.c stands on it.
+# NVIDIA's linker says so, and src/backend/cuda/executor/link.c stands on it.
 #
 #     registers.sh PTXAS NVLINK TILE.ptx
 set -eu

@@ -1,6 +1,6 @@
 #include "tests/cuda/figures/bare.h"
 
-#include "backend/cuda/boxes.h"
+#include "backend/cuda/launch/boxes.h"
 #include "tests/check.h"
 
 void bare_open(struct bare *b, struct machine *m)

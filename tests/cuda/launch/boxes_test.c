@@ -2,7 +2,7 @@
 // of the right size, and each grid is one that the driver takes.
 #include <string.h>
 
-#include "backend/cuda/boxes.h"
+#include "backend/cuda/launch/boxes.h"
 #include "tests/check.h"
 
 // What was visited, and the chunk it is of.

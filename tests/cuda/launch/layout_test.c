@@ -1,5 +1,5 @@
 // Where tiles are, on GPUs of several sizes.
-#include "backend/cuda/layout.h"
+#include "backend/cuda/executor/layout.h"
 #include "tests/check.h"
 
 static const struct cuda_room h100 = {.multiprocessors = 132,

@@ -1,7 +1,7 @@
 // The persistent executor, on the fake driver: its unit loop and the kernels
 // that are linked to it run as PTX.
 #include "backend/backend.h"
-#include "backend/cuda/tile.h"
+#include "backend/cuda/executor/tile.h"
 #include "base/topology.h"
 #include "kernel/program.h"
 #include "tests/check.h"

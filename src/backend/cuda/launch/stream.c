@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/boxes.h"
-#include "backend/cuda/executor.h"
-#include "backend/cuda/graph.h"
+#include "backend/cuda/executor/executor.h"
+#include "backend/cuda/launch/boxes.h"
+#include "backend/cuda/launch/graph.h"
+#include "backend/cuda/launch/stream.h"
 #include "backend/cuda/ring.h"
-#include "backend/cuda/stream.h"
 #include "base/clock.h"
 
 enum {

@@ -5,7 +5,7 @@
 #define HDI_BACKEND_CUDA_LINK_H
 
 #include "backend/cuda/cuda.h"
-#include "backend/cuda/layout.h"
+#include "backend/cuda/executor/layout.h"
 
 // Find out which classes of tiles can run each kernel of `code`: the driver
 // links them, each under an entry of its own, and says how many registers these

@@ -1,10 +1,10 @@
-#include "backend/cuda/link.h"
+#include "backend/cuda/executor/link.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/tile.h"
+#include "backend/cuda/executor/tile.h"
 #include "base/log.h"
 #include "base/text.h"
 

@@ -5,7 +5,7 @@
 //
 // The letters are the steps of backend/mailbox.h. Between the barriers of a
 // round the task does not change; outside them only the thread of rank 0 acts.
-#include "backend/cuda/tile.h"
+#include "backend/cuda/executor/tile.h"
 
 #include "backend/list.c"
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "backend/cuda/cuda.h"
-#include "backend/cuda/tile.h"
+#include "backend/cuda/executor/tile.h"
 
 // How many registers a thread of a tile may have. What a tile keeps in them
 // while a kernel runs that kernel saves, so it needs no more than it does alone

@@ -9,7 +9,7 @@
 //
 // Lock: e->lock is taken with the context entered or not, but gpu->lock only
 // inside of it, never the other way round.
-#include "backend/cuda/executor.h"
+#include "backend/cuda/executor/executor.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/link.h"
+#include "backend/cuda/executor/link.h"
+#include "backend/cuda/executor/tile.h"
 #include "backend/cuda/ring.h"
-#include "backend/cuda/tile.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"

@@ -1,4 +1,4 @@
-#include "backend/cuda/boxes.h"
+#include "backend/cuda/launch/boxes.h"
 
 #include <string.h>
 

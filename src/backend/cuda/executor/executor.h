@@ -13,7 +13,7 @@
 #define HDI_BACKEND_CUDA_EXECUTOR_H
 
 #include "backend/cuda/cuda.h"
-#include "backend/cuda/layout.h"
+#include "backend/cuda/executor/layout.h"
 
 struct cuda_executor;
 

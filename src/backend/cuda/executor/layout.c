@@ -1,4 +1,4 @@
-#include "backend/cuda/layout.h"
+#include "backend/cuda/executor/layout.h"
 
 // FAT_TILES: of twice the registers half as many fit. REGISTER_UNIT: threads
 // get registers in such portions.

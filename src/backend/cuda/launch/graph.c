@@ -1,12 +1,12 @@
 // Invariant: nodes of a step are side by side in `nodes`; what the driver has
 // for each is in its `parameter`.
-#include "backend/cuda/graph.h"
+#include "backend/cuda/launch/graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/boxes.h"
-#include "backend/cuda/executor.h"
+#include "backend/cuda/executor/executor.h"
+#include "backend/cuda/launch/boxes.h"
 #include "backend/cuda/ring.h"
 #include "base/error.h"
 #include "base/memory.h"

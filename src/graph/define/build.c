@@ -146,6 +146,7 @@ hd_status hdi_graph_create(const struct hdi_graph_context *context,
     struct hd_graph *g = calloc(1, sizeof(*g));
     if (!g)
         return no_memory(error);
+    g->going = HDI_NONE;
     if (pthread_mutex_init(&g->lock, NULL) != 0) {
         free(g);
         return no_memory(error);
@@ -201,6 +202,7 @@ void hdi_graph_free(struct hd_graph *graph)
         return;
 
     hdi_graph_release(graph);
+    hdi_agile_release(graph);
     hdi_agile_forget(graph);
     hdi_arena_free(graph);
     hdi_arena_forget(graph);

@@ -236,7 +236,6 @@ static bool link_agile(struct hd_graph *graph, uint32_t index)
         add_edge(graph, last, index, turn ? HDI_EDGE_TURN : HDI_EDGE_ORDER);
     if (turn)
         graph->passes.at[last].turn = index;
-    graph->overlaps = graph->overlaps || turn;
     graph->last_agile = index;
     return good;
 }
@@ -328,7 +327,6 @@ static bool begin(struct hd_graph *graph)
     graph->readers.count = 0;
     graph->slots.count = 0;
     graph->last_sync = graph->last_agile = HDI_NONE;
-    graph->overlaps = false;
     for (uint32_t i = graph->done; i < graph->passes.count; i++) {
         graph->passes.at[i].stamp = 0;
         graph->passes.at[i].turn = HDI_NONE;

@@ -108,8 +108,12 @@ static hd_status check_arg(struct hd_graph *graph, unsigned index,
 {
     const struct hdi_resource *r = NULL;
 
-    if (arg->is == HD_PASS_RESOURCE || arg->is == HD_PASS_IMAGE)
+    if (arg->is == HD_PASS_RESOURCE)
         r = hdi_graph_find(graph, arg->resource);
+    if (arg->is == HD_PASS_IMAGE)
+        return hdi_fail(error, HD_EINVAL,
+                        "argument %u: a kernel over fields has no images",
+                        index + 1);
     if (arg->is == HD_PASS_SCRATCH)
         return hdi_fail(error, HD_EINVAL,
                         "argument %u: scratch memory cannot be shared by "
@@ -235,15 +239,18 @@ bool hdi_agile_is_over(const struct hd_graph *graph,
     return false;
 }
 
-hd_status hdi_agile_agree(struct hd_graph *graph, const struct hdi_pass *pass,
+hd_status hdi_agile_agree(struct hd_graph *graph, uint32_t pass,
                           hd_status status, struct hd_error *error)
 {
-    return hdi_cluster_agree(graph->cluster, "a pass over fields",
-                             (uint64_t)(pass - graph->passes.at), status,
-                             error);
+    status = hdi_cluster_agree(graph->cluster, "a pass over fields", pass,
+                               status, error);
+    graph->parted = status != HD_OK;
+    if (status == HD_OK)
+        hdi_agile_drop(graph);
+    return status;
 }
 
-// It lasts until hdi_agile_end() or the next run.
+// It lasts until hdi_agile_drop() or the next run.
 hd_status hdi_agile_take(struct hd_graph *graph, uint32_t resource,
                          struct hd_error *error)
 {
@@ -481,18 +488,26 @@ hd_status hdi_agile_start(struct hdi_task *task,
                                  &task->event, error);
 }
 
-// In the same order on all processes, as destroying is collective. Nothing goes
-// where later runs may go on.
+// Destroying is collective: the pass may end well here and fail elsewhere, so
+// they go when all have agreed on the next one. A pass that did not begin ends
+// on some processes only. Nothing goes where later runs may go on.
 void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass)
+{
+    if (!graph->keeps_all && !graph->parted && pass->gone != HDI_NONE)
+        graph->going = pass->gone;
+}
+
+// In the same order on all processes.
+void hdi_agile_drop(struct hd_graph *graph)
 {
     struct hdi_resource *r;
 
-    for (uint32_t i = graph->keeps_all ? HDI_NONE : pass->gone; i != HDI_NONE;
-         i = r->next_gone) {
+    for (uint32_t i = graph->going; i != HDI_NONE; i = r->next_gone) {
         r = &graph->resources.at[i];
         hd_field_destroy(r->field);
         r->field = NULL;
     }
+    graph->going = HDI_NONE;
 }
 
 // In the order of resources, for the same reason.
@@ -502,6 +517,7 @@ void hdi_agile_release(struct hd_graph *graph)
         hd_field_destroy(graph->resources.at[i].field);
         graph->resources.at[i].field = NULL;
     }
+    graph->going = HDI_NONE;
 }
 
 void hdi_agile_forget(struct hd_graph *graph)

@@ -63,8 +63,6 @@ static hd_status take_slot(struct hd_graph *graph, struct hdi_graph_slot *slot,
     const struct hdi_resource *r = &graph->resources.at[slot->resource];
     bool used;
 
-    if (r->map)
-        return hdi_agile_take(graph, slot->resource, error);
     hd_status status =
         take_part(graph, slot->part, r->size, &slot->memory, &used, error);
 
@@ -94,7 +92,7 @@ static hd_status take_memory(struct hd_graph *graph,
     for (uint32_t i = 0; i < pass->access_count; i++) {
         struct hdi_graph_slot *slot =
             &graph->slots.at[graph->accesses.at[pass->accesses + i].slot];
-        if (slot->first == index)
+        if (slot->first == index && !graph->resources.at[slot->resource].map)
             HDI_TRY(take_slot(graph, slot, error));
     }
     for (uint32_t i = 0; i < pass->scratch_count; i++) {
@@ -136,8 +134,6 @@ void hdi_pass_release(struct hd_graph *graph, const struct hdi_pass *pass)
             1)
             hdi_graph_slot_release(graph, slot);
     }
-    if (pass->agile)
-        hdi_agile_end(graph, pass);
 }
 
 // Commands --------------------------------------------------------------------
@@ -415,6 +411,20 @@ hd_status hdi_pass_begin(struct hd_graph *graph, struct hdi_pass *pass,
     return take_memory(graph, pass, error);
 }
 
+hd_status hdi_pass_take_fields(struct hd_graph *graph,
+                               const struct hdi_pass *pass,
+                               struct hd_error *error)
+{
+    for (uint32_t i = 0; i < pass->access_count; i++) {
+        const struct hdi_graph_slot *slot =
+            &graph->slots.at[graph->accesses.at[pass->accesses + i].slot];
+        if (slot->first == (uint32_t)(pass - graph->passes.at) &&
+            graph->resources.at[slot->resource].map)
+            HDI_TRY(hdi_agile_take(graph, slot->resource, error));
+    }
+    return HD_OK;
+}
+
 // The first part takes the memory, under a lock that the others wait for. If it
 // fails they fail as well, and say so; the first error is told.
 hd_status hdi_split_begin(struct hd_graph *graph, struct hdi_split *split,
@@ -503,4 +513,6 @@ void hdi_pass_end(struct hd_graph *graph, struct hdi_pass *pass)
 {
     hdi_append_end(pass);
     give_scratch(graph, pass);
+    if (pass->agile)
+        hdi_agile_end(graph, pass);
 }

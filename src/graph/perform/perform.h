@@ -39,6 +39,12 @@ void hdi_pass_empty_args(struct hd_graph *graph,
 hd_status hdi_pass_go_on(struct hd_graph *graph, struct hdi_task *task,
                          bool *later, struct hd_error *error);
 
+// Of a pass over fields, whose other memory is there: take those that it is the
+// first to use. Collective.
+hd_status hdi_pass_take_fields(struct hd_graph *graph,
+                               const struct hdi_pass *pass,
+                               struct hd_error *error);
+
 // It has ended, well or not: give back its scratch.
 void hdi_pass_end(struct hd_graph *graph, struct hdi_pass *pass);
 

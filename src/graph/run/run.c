@@ -24,6 +24,7 @@
 #include "graph/perform/offload.h"
 #include "graph/perform/perform.h"
 #include "graph/run/ready.h"
+#include "heddle/agile.h"
 #include "launch/start/start.h"
 #include "steal/event.h"
 #include "steal/group.h"
@@ -198,31 +199,47 @@ static bool go_on(struct hd_graph *graph, struct hd_worker *worker,
     return true;
 }
 
-// Whether a pass begins, or the run has been stopped.
-//
-// Of passes over fields that overlap, one may fail here before the next begins,
-// and on another process after that: so all agree on whether it does, and none
-// waits for one that never comes.
-static bool begins(struct hd_graph *graph, const struct hdi_pass *pass)
+static hd_status why_stopped(struct hd_graph *graph, struct hd_error *error)
 {
-    bool stopped = hdi_graph_is_stopped(graph);
-    struct hd_error error = {.status = HD_OK};
-
-    if (!pass->agile || !graph->overlaps)
-        return !stopped;
-    if (stopped) {
-        hdi_fail(&error, HD_ECANCELED, "the run was stopped");
-        pthread_mutex_lock(&graph->lock);
-        if (graph->failed != HD_OK) {
-            error = graph->failure;
-            error.status = graph->failed;
-        }
-        pthread_mutex_unlock(&graph->lock);
+    hdi_fail(error, HD_ECANCELED, "the run was stopped");
+    pthread_mutex_lock(&graph->lock);
+    if (graph->failed != HD_OK) {
+        *error = graph->failure;
+        error->status = graph->failed;
     }
-    hd_status status = hdi_agile_agree(graph, pass, error.status, &error);
-    if (status != HD_OK && !stopped)
-        hdi_graph_fail_run(graph, pass->name, pass->where, status, &error);
-    return status == HD_OK;
+    pthread_mutex_unlock(&graph->lock);
+    return error->status;
+}
+
+// A pass over fields begins on all processes or on none, and none waits in it
+// for one that never comes: that was stopped, or lacks memory. So what may fail
+// here alone comes before all agree.
+static hd_status begin_together(struct hd_graph *graph, struct hdi_pass *pass,
+                                bool stopped, struct hd_error *error)
+{
+    hd_status status = stopped ? why_stopped(graph, error)
+                               : hdi_pass_begin(graph, pass, error);
+
+    HDI_TRY(hdi_agile_agree(graph, (uint32_t)(pass - graph->passes.at), status,
+                            error));
+    return hdi_pass_take_fields(graph, pass, error);
+}
+
+// False: the run has been stopped, and the pass does not run.
+static bool begin_pass(struct hd_graph *graph, struct hdi_task *task,
+                       hd_status *status, struct hd_error *error)
+{
+    struct hdi_pass *pass = &graph->passes.at[task->pass];
+    struct hdi_split *split = hdi_task_split(graph, task);
+    bool stopped = hdi_graph_is_stopped(graph);
+
+    task->begin = hdi_now();
+    if (pass->agile && !graph->parted)
+        *status = begin_together(graph, pass, stopped, error);
+    else if (!stopped)
+        *status = split ? hdi_split_begin(graph, split, task->begin, error)
+                        : hdi_pass_begin(graph, pass, error);
+    return !stopped;
 }
 
 // The pass of a task, or a part of it. True when it has ended, or does not run;
@@ -236,20 +253,17 @@ static bool run_pass(struct hd_graph *graph, struct hd_worker *worker,
     struct hdi_pass *pass = &graph->passes.at[task->pass];
     struct hdi_split *split = hdi_task_split(graph, task);
     struct hd_error error = {.status = HD_OK};
+    hd_status status = HD_OK;
 
     if (pass->dropped)
         return true;
-    if (!begins(graph, pass)) {
+    if (!begin_pass(graph, task, &status, &error)) {
         if (split)
             end_part(graph, pass, split, false);
         else
             give_up(graph);
         return true;
     }
-    task->begin = hdi_now();
-    hd_status status = split
-                           ? hdi_split_begin(graph, split, task->begin, &error)
-                           : hdi_pass_begin(graph, pass, &error);
     return go_on(graph, worker, task, status, &error);
 }
 
@@ -490,7 +504,6 @@ void hdi_graph_release(struct hd_graph *graph)
 {
     release_slots(graph);
     release_kept(graph);
-    hdi_agile_release(graph);
 }
 
 // What the passes before have left goes to the slots that it is in.
@@ -571,6 +584,7 @@ static void reset(struct hd_graph *graph,
     graph->params = params ? *params : (struct hd_graph_run_params){0};
     graph->failed = HD_OK;
     graph->told = 0;
+    graph->parted = false;
     atomic_store(&graph->stopped, false);
     atomic_store(&graph->unfinished, flow->count - graph->first);
     atomic_store(&graph->not_run, 0);
@@ -619,15 +633,48 @@ static void harvest(struct hd_graph *graph)
         hd_graph_stats(graph, &graph->ended);
 }
 
+// Where passes are added while the run goes on, one that has failed here may
+// leave others in front of a pass over fields that never came here: so all
+// agree once more.
+static void part(struct hd_graph *graph)
+{
+    struct hd_error error = {.status = HD_OK};
+    bool failed = graph->failed != HD_OK || atomic_load(&graph->not_run) > 0;
+    hd_status status = hdi_agile_agree(
+        graph, HDI_NONE, failed ? why_stopped(graph, &error) : HD_OK, &error);
+
+    if (status == HD_OK || failed)
+        return;
+    graph->failed = status;
+    graph->failure = error;
+}
+
+void hdi_graph_miss(struct hd_graph *graph, bool open,
+                    const struct hd_error *why)
+{
+    struct hd_error error = *why;
+    bool waits = graph->cluster && open;
+
+    for (uint32_t i = 0; i < graph->passes.count && !waits; i++)
+        waits = graph->passes.at[i].agile;
+    if (waits)
+        hdi_agile_agree(graph, HDI_NONE, error.status, &error);
+}
+
 // A cancellation that comes when everything has finished changes nothing. Of a
 // run that grew, what it came to is kept already.
 //
 // `cancel` falls here, so that a cancellation is of one run. After a failure
-// all memory goes, what is spare too.
+// all memory goes, what is spare too, but for fields: where the run went well
+// they stay, and destroying them is collective.
 static void conclude(struct hd_graph *graph)
 {
     uint32_t not_run = atomic_load(&graph->not_run);
 
+    if (graph->cluster && (graph->open.is || graph->params.grow) &&
+        !graph->parted)
+        part(graph);
+    hdi_agile_drop(graph);
     atomic_store(&graph->cancel, false);
     if (not_run == 0 && graph->failed == HD_OK) {
         if (!graph->params.grow)
@@ -686,11 +733,15 @@ static void run_growth(struct hd_worker *worker, struct hd_work *work,
                        hd_status status);
 
 // Whether a run that got no memory is to be run again, with as little as there
-// need be, from now on.
+// need be, from now on. Not where other processes would have to as well, which
+// may have failed before they ran.
 static bool may_do_with_less(const struct hd_graph *graph)
 {
-    return graph->failed == HD_ENOMEM && graph->policy.goal == HD_GRAPH_AUTO &&
-           !graph->arena.planned && !graph->ran_short && !graph->keeps_all;
+    bool alone = !graph->cluster || hd_cluster_processes(graph->cluster) == 1;
+
+    return alone && graph->failed == HD_ENOMEM &&
+           graph->policy.goal == HD_GRAPH_AUTO && !graph->arena.planned &&
+           !graph->ran_short && !graph->keeps_all;
 }
 
 // The second try is planned with the goal of least memory (arena.c: ran_short).

@@ -13,6 +13,11 @@ hd_status hdi_graph_begin_run(struct hd_graph *graph,
 // returns. `here`: this thread may run passes.
 void hdi_graph_start_first(struct hd_graph *graph, bool here);
 
+// The run does not begin here, for that reason: the other processes, which may
+// wait for this one in front of a pass over fields, are told.
+void hdi_graph_miss(struct hd_graph *graph, bool open,
+                    const struct hd_error *why);
+
 // The run is over, or never went on.
 void hdi_graph_leave_run(struct hd_graph *graph);
 

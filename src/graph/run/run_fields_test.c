@@ -279,6 +279,190 @@ static void a_kernel_that_fails_stops_all(void)
     }
 }
 
+// The last process fails where the others do not.
+static bool fails_here(void)
+{
+    return hd_cluster_process(cluster) + 1 == hd_cluster_processes(cluster);
+}
+
+static hd_status fail_here(void *data, struct hd_error *why)
+{
+    (void)data;
+    if (!fails_here())
+        return HD_OK;
+    snprintf(why->text, sizeof(why->text), "here alone");
+    return why->status = HD_EIO;
+}
+
+static unsigned add_failure(struct hd_graph *graph, hd_resource field)
+{
+    struct hd_command call = {.is = HD_CALL, .call = fail_here};
+
+    return add(graph, &(struct hd_pass_params){.name = "fails",
+                                               .reads = &field,
+                                               .read_count = 1,
+                                               .commands = &call,
+                                               .command_count = 1,
+                                               .keep = true});
+}
+
+// A pass that is not collective fails on one process, with the last use of a
+// field: those that it goes well on neither wait for the field to go, nor in
+// the next pass, and all say why.
+static void a_pass_that_fails_alone_stops_all(void)
+{
+    for (int i = 0; i < 3; i++) {
+        struct hd_graph *graph = create();
+        hd_resource a = add_field(graph, "a", 0), b = add_field(graph, "b", 1);
+        hd_resource c = add_field(graph, "c", 0);
+
+        add_fill(graph, a, 1);
+        add_fill(graph, b, 2);
+        add_failure(graph, a);
+        for (int k = 0; k < 3; k++) {
+            add_copy(graph, c, b, HD_PRIORITY_NORMAL);
+            add_copy(graph, b, c, HD_PRIORITY_NORMAL);
+        }
+        add_output(graph, "out", b);
+        for (int k = 0; k < 2; k++)
+            CHECK_FAILS(hd_graph_run(graph, NULL, &error), HD_EIO, error,
+                        "here alone");
+        hd_graph_destroy(graph);
+    }
+}
+
+// It is the last of the run: what has gone well elsewhere stays so.
+static void a_last_pass_that_fails_keeps_nobody_waiting(void)
+{
+    struct hd_graph *graph = create();
+    hd_resource a = add_field(graph, "a", 0), b = add_field(graph, "b", 1);
+
+    add_fill(graph, a, 1);
+    add_copy(graph, b, a, HD_PRIORITY_NORMAL);
+    add_failure(graph, b);
+    for (int k = 0; k < 2; k++)
+        CHECK(hd_graph_run(graph, NULL, &error) ==
+              (fails_here() ? HD_EIO : HD_OK));
+    hd_graph_destroy(graph);
+}
+
+// The process that has failed closes the run at once; others go on adding
+// passes, which never come there.
+static void an_open_run_that_fails_alone_ends(void)
+{
+    const struct hd_graph_run_params open = {.open = true};
+    struct hd_pool *pool = hd_runtime_pool(runtime);
+    struct hd_graph *graph = create();
+    hd_resource a = add_field(graph, "a", 0), b = add_field(graph, "b", 1);
+    hd_status status = HD_OK;
+    hd_event event;
+
+    add_fill(graph, a, 1);
+    add_failure(graph, a);
+    CHECK_OK(hd_graph_start(graph, NULL, &open, &event, &error), error);
+    for (int i = 0; i < 4 && status == HD_OK && !fails_here(); i++) {
+        add_copy(graph, i % 2 ? a : b, i % 2 ? b : a, HD_PRIORITY_NORMAL);
+        status = hd_graph_extend(graph, &error);
+        CHECK(status == HD_OK || status == HD_EIO);
+    }
+    if (hd_graph_close(graph, &error) != HD_OK)
+        CHECK(strstr(error.text, "here alone"));
+    CHECK_FAILS(hd_event_wait(pool, &event, 1, HD_FOREVER, &error), HD_EIO,
+                error, "here alone");
+    hd_event_release(pool, event);
+    hd_graph_destroy(graph);
+}
+
+// One process cancels its run before it begins.
+static void a_run_that_never_begins_is_told(void)
+{
+    struct hd_pool *pool = hd_runtime_pool(runtime);
+    struct hd_graph *graph = create();
+    hd_resource a = add_field(graph, "a", 0), b = add_field(graph, "b", 1);
+    hd_event gate, event;
+
+    add_fill(graph, a, 1);
+    add_copy(graph, b, a, HD_PRIORITY_NORMAL);
+    add_output(graph, "out", b);
+    CHECK_OK(hd_event_create(pool, &gate, &error), error);
+    const struct hd_start start = {.after = &gate, .after_count = 1};
+    CHECK_OK(hd_graph_start(graph, &start, NULL, &event, &error), error);
+    if (fails_here())
+        hd_event_cancel(pool, event);
+    CHECK_OK(hd_event_end(pool, gate, HD_OK, NULL, &error), error);
+    CHECK(hd_event_wait(pool, &event, 1, HD_FOREVER, &error) == HD_ECANCELED);
+    hd_event_release(pool, gate);
+    hd_event_release(pool, event);
+    run(graph);
+    output_is(graph, 0, 1);
+    hd_graph_destroy(graph);
+}
+
+// Memory that is none of a field is missing on one process: no address space
+// holds it.
+static void memory_that_lacks_alone_stops_all(void)
+{
+    const struct hd_shape huge = {"int", 1, {UINT64_C(1) << 46}};
+    const struct hd_shape small = {"int", 1, {16}};
+    struct hd_graph *graph = create();
+    hd_resource a = add_field(graph, "a", 0), b = add_field(graph, "b", 1);
+    hd_resource memory;
+
+    CHECK_OK(hd_graph_resource(graph, "memory", fails_here() ? &huge : &small,
+                               NULL, &memory, &error),
+             error);
+    add_fill(graph, a, 1);
+    struct hd_command clear = {.is = HD_CLEAR, .to = memory};
+    const hd_resource writes[] = {memory};
+    add(graph, &(struct hd_pass_params){.name = "clear",
+                                        .reads = &a,
+                                        .read_count = 1,
+                                        .overwrites = writes,
+                                        .overwrite_count = 1,
+                                        .commands = &clear,
+                                        .command_count = 1,
+                                        .keep = true});
+    add_copy(graph, b, a, HD_PRIORITY_NORMAL);
+    add_output(graph, "out", b);
+    CHECK_FAILS(hd_graph_run(graph, NULL, &error), HD_ENOMEM, error, "memory");
+    hd_graph_destroy(graph);
+}
+
+static void kernels_over_fields_have_no_images(void)
+{
+    struct hd_graph *graph = create();
+    hd_resource a = add_field(graph, "a", 0), b;
+    hd_pass pass;
+
+    CHECK_OK(hd_graph_resource(graph, "b", &shape, NULL, &b, &error), error);
+    struct hd_pass_arg args[] = {{.is = HD_PASS_RESOURCE, .resource = a},
+                                 {.is = HD_PASS_IMAGE, .resource = b}};
+    struct hd_command dispatch = {
+        .is = HD_DISPATCH,
+        .kernel = {.kernel = hd_program_find(program, "more")},
+        .range = {.dims = 2, .global = {SIDE, SIDE}},
+        .args = args,
+        .arg_count = 2};
+    hd_resource writes[] = {a};
+    add(graph, &(struct hd_pass_params){
+                   .name = "clear",
+                   .overwrites = &b,
+                   .overwrite_count = 1,
+                   .commands = &(struct hd_command){.is = HD_CLEAR, .to = b},
+                   .command_count = 1});
+    CHECK_FAILS(hd_graph_pass(graph,
+                              &(struct hd_pass_params){.name = "more",
+                                                       .reads = &b,
+                                                       .read_count = 1,
+                                                       .overwrites = writes,
+                                                       .overwrite_count = 1,
+                                                       .commands = &dispatch,
+                                                       .command_count = 1},
+                              &pass, &error),
+                HD_EINVAL, error, "images");
+    hd_graph_destroy(graph);
+}
+
 // All elements of a field are equal, so that one number says what is right.
 // `joins`: passes join an open run one after the other.
 static void random_passes_are_in_order(bool joins)
@@ -369,7 +553,13 @@ int main(void)
         if (program) {
             kernels_overlap();
             a_kernel_that_fails_stops_all();
+            kernels_over_fields_have_no_images();
         }
+        a_pass_that_fails_alone_stops_all();
+        a_last_pass_that_fails_keeps_nobody_waiting();
+        an_open_run_that_fails_alone_ends();
+        a_run_that_never_begins_is_told();
+        memory_that_lacks_alone_stops_all();
         if (workers == 1 && hd_cluster_processes(cluster) == 1)
             a_pass_overlaps_a_copy_that_it_does_not_need(false);
         a_pass_overlaps_a_copy_that_it_does_not_need(true);

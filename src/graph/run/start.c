@@ -7,6 +7,19 @@
 #include "steal/event.h"
 #include "steal/group.h"
 
+static hd_status begin(struct hd_graph *graph,
+                       const struct hd_graph_run_params *params,
+                       struct hd_error *error)
+{
+    struct hd_error why = {.status = HD_OK};
+
+    why.status = hdi_graph_begin_run(graph, params, &why);
+    if (why.status == HD_OK)
+        return HD_OK;
+    hdi_graph_miss(graph, params && params->open, &why);
+    return hdi_fail_text(error, why.status, why.text, strlen(why.text));
+}
+
 // Here and with an event a run goes the same way:
 //
 //     begin_run --> start_first --> ... --> end_run --> leave_run
@@ -16,7 +29,7 @@ static hd_status run(struct hd_graph *graph,
                      const struct hd_graph_run_params *params,
                      struct hd_error *error)
 {
-    HDI_TRY(hdi_graph_begin_run(graph, params, error));
+    HDI_TRY(begin(graph, params, error));
     hdi_graph_start_first(graph, params && params->here);
     hd_group_wait(graph->context.launcher->pool, &graph->group);
     if (graph->failed == HD_OK)
@@ -119,6 +132,9 @@ static void drop_started(struct hdi_event *event)
     }
     if (!s->began) { // cancelled before, or what it comes after has failed
         hdi_graph_release(s->graph);
+        struct hd_error never = {.status = HD_OK};
+        hdi_fail(&never, HD_ECANCELED, "the run never began");
+        hdi_graph_miss(s->graph, false, &never);
         s->graph->done = 0;
         atomic_store(&s->graph->cancel, false);
     }
@@ -145,7 +161,7 @@ hd_status hd_graph_start(struct hd_graph *graph, const struct hd_start *start,
         HDI_TRY(hdi_event_check(pool, start, error));
     HDI_TRY(check(graph, params, error));
     run_all(graph, params);
-    HDI_TRY(hdi_graph_begin_run(graph, params, error));
+    HDI_TRY(begin(graph, params, error));
     hd_status status = hdi_event_take(pool, &runs, &e, error);
     struct started *room =
         status == HD_OK ? hdi_event_room(e, sizeof(*room)) : NULL;

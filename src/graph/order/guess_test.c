@@ -2,7 +2,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-#include "graph/model/model.h"
+#include "graph/order/order.h"
 #include "heddle/heddle.h"
 #include "tests/check.h"
 
@@ -202,6 +202,27 @@ static void a_changed_argument_changes_the_cost(void)
     hd_graph_destroy(graph);
 }
 
+// A pass of few operations took long, as it may where others have its core.
+static void short_passes_tell_nothing_of_operations(void)
+{
+    struct hd_graph *graph;
+
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    add(graph, "walk", 1, FEW);
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    graph->passes.at[0].busy = graph->passes.at[0].end = 1000000000;
+    graph->passes.at[0].begin = 0;
+    hdi_graph_learn(graph);
+    hd_graph_destroy(graph);
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    add(graph, "walk", 1, MANY);
+    add(graph, "think", ITEMS, TURNS);
+    CHECK_OK(hd_graph_prepare(graph, &error), error);
+    CHECK(!graph->weights[0].known && graph->weights[0].work < 1000000000);
+    CHECK(graph->weights[1].work < UINT64_C(10000000000));
+    hd_graph_destroy(graph);
+}
+
 // Page faults stand for cache misses, and are far more than arguments tell. The
 // memory of the resource is new.
 static void what_is_counted_is_learned(void)
@@ -250,6 +271,7 @@ int main(void)
     with_workers(1, what_ran_tells_about_what_did_not);
     with_workers(1, more_turns_are_thought_to_take_longer);
     with_workers(1, a_changed_argument_changes_the_cost);
+    with_workers(1, short_passes_tell_nothing_of_operations);
     with_workers(1, what_is_counted_is_learned);
     return 0;
 }

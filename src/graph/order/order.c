@@ -23,7 +23,8 @@ enum {
     PASS_TIME = 1000,   // of a pass that does next to nothing [ns]
     ITEM_TIME = 2,      // of a work-item of which nothing is known [ns]
     STEPS_PER_TIME = 4, // operations, until some were measured [1/ns]
-    STEPS = 1 << 20,    // whose time is remembered as one
+    STEPS = 1 << 20,    // whose time is remembered as one; of a pass with
+                        // fewer, what is around them takes long
     BYTES_PER_TIME = 8, // copied [bytes/ns]
     FLAT_TIME = 2500,   // of a pass, on the average of a flat graph [ns]
     FLAT_PASSES = 64    // of a flat graph, at least
@@ -284,7 +285,7 @@ void hdi_graph_rescale(struct hd_graph *graph, struct hdi_pass *pass,
     if (!pass->weighed || before == 0 || steps == 0 || steps == before)
         return;
     struct hdi_weight *weight = &graph->weights[index];
-    double by = (double)steps / (double)before;
+    double by = before < STEPS ? 1 : (double)steps / (double)before;
     scale(&weight->time, by);
     scale(&weight->work, by);
     scale(&weight->last_time, by);
@@ -609,7 +610,7 @@ static void learn_steps(struct hd_graph *graph)
 
     for (uint32_t i = graph->first; i < graph->passes.count; i++) {
         const struct hdi_pass *pass = &graph->passes.at[i];
-        if (pass->dropped || pass->steps == 0 || pass->busy < LEAST_TIME)
+        if (pass->dropped || pass->steps < STEPS || pass->busy < LEAST_TIME)
             continue;
         steps += (double)pass->steps;
         busy += (double)pass->busy;
@@ -631,7 +632,7 @@ static void keep(struct hd_graph *graph, uint32_t index, uint64_t time)
                                         .steps = pass->steps};
 
     hdi_feedback_add(graph->context.feedback, &graph->keys[index], &measure);
-    if (pass->steps == 0)
+    if (pass->steps < STEPS)
         return;
     const struct hdi_feedback_key kind = kind_of(graph, pass, begin_key(graph));
     hdi_feedback_add(graph->context.feedback, &kind, &measure);

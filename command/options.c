@@ -151,7 +151,8 @@ static enum options_outcome take(struct options *given,
                         option->name, value);
     if (option->kind == OPTION_PAIR) {
         char *equals = strchr(value, '=');
-        if (!equals || equals == value)
+        bool file = strstr(option->value, "=FILE");
+        if (!equals || equals == value || (file && !equals[1]))
             return complain(given->command, "option '%s' takes %s, not '%s'",
                             option->name, option->value, value);
         *equals = '\0';

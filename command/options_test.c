@@ -9,6 +9,7 @@ static const struct command_option table[] = {
     {"--number", "N", "a number", OPTION_NUMBER, false},
     {"--choice", "red|green", "a choice", OPTION_CHOICE, false},
     {"--pair", "NAME=VALUE", "a pair", OPTION_PAIR, true},
+    {"--file", "NAME=FILE", "a file by name", OPTION_PAIR, true},
     {"-o", "FILE", "a file", OPTION_TEXT, false},
     {"-D", "NAME", "a macro", OPTION_WORD, true},
     {"-cl-*", NULL, "more", OPTION_WORD, true},
@@ -71,6 +72,10 @@ static void pairs_come_in_order_and_split_at_the_first_equals(void)
     one = option_next(&given, "--pair", one);
     CHECK(strcmp(one->name, "c") == 0 && strcmp(one->value, "x") == 0);
     CHECK(option_next(&given, "--pair", one) == NULL);
+    options_free(&given);
+    CHECK(PARSE(&given, "f", "--file", "a=b") == OPTIONS_GOOD);
+    options_free(&given);
+    CHECK(PARSE(&given, "f", "--file", "a=") == OPTIONS_BAD); // no file's name
     options_free(&given);
 }
 

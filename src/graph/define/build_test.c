@@ -427,6 +427,8 @@ static void arguments_are_checked_against_the_kernel(void)
     PREPARE_FAILS("k.cl", "values", HD_EGRAPH,
                   "2 numbers for 'float4'; give 1 or 4", NUMBERS(1, 1),
                   NUMBERS(2, 1, 2), LOCAL(4), LOCAL(4));
+    PREPARE_FAILS("k.cl", "any", HD_EGRAPH, "2 numbers for 'uchar'; give 1",
+                  RESOURCE(b), NUMBERS(2, 1, 2));
     PREPARE_FAILS("k.cl", "values", HD_EGRAPH,
                   "('struct thing'): numbers can only", NUMBERS(1, 1),
                   NUMBERS(1, 1), NUMBERS(1, 1), LOCAL(4));

@@ -268,17 +268,7 @@ static unsigned read_axes(lua_State *lua, const char *what, lua_Integer least,
     for (lua_Unsigned i = 0; i < count; i++) {
         if (table)
             lua_rawgeti(lua, -1, (lua_Integer)i + 1);
-        int whole = 0;
-        lua_Integer n = lua_tointegerx(lua, -1, &whole);
-        if (lua_type(lua, -1) != LUA_TNUMBER || !whole || n < least || n > most)
-            hdi_sandbox_fail(lua, HD_EPROGRAM,
-                             "dispatch: %s takes whole numbers from %d on, "
-                             "not %s",
-                             what, (int)least,
-                             lua_type(lua, -1) == LUA_TNUMBER
-                                 ? hdi_sandbox_text(lua, -1, NULL)
-                                 : hdi_language_kind(lua, -1));
-        axes[i] = (uint64_t)n;
+        axes[i] = hdi_language_whole(lua, -1, "dispatch", what, least, most);
         if (table)
             lua_pop(lua, 1);
     }

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,24 +80,36 @@ static const char *check_name(lua_State *lua, int index, const char *function)
     return lua_tostring(lua, index);
 }
 
+uint64_t hdi_language_whole(lua_State *lua, int index, const char *what,
+                            const char *field, lua_Integer least,
+                            lua_Integer most)
+{
+    int whole = 0;
+    bool number = lua_type(lua, index) == LUA_TNUMBER;
+    lua_Integer n = lua_tointegerx(lua, index, &whole);
+
+    if (number && ((whole && n > most) || lua_tonumber(lua, index) > 0x1p62))
+        hdi_sandbox_fail(lua, HD_EPROGRAM, "%s: %s is %I at most, not %s", what,
+                         field, most, hdi_sandbox_text(lua, index, NULL));
+    if (!number || !whole || n < least)
+        hdi_sandbox_fail(lua, HD_EPROGRAM,
+                         "%s: %s takes whole numbers from %d on, not %s", what,
+                         field, (int)least,
+                         number ? hdi_sandbox_text(lua, index, NULL)
+                                : hdi_language_kind(lua, index));
+    return (uint64_t)n;
+}
+
 unsigned hdi_language_extents(lua_State *lua, int index, const char *what,
                               uint64_t extent[3])
 {
     unsigned axes = 0;
 
     for (; axes < 3 && !lua_isnoneornil(lua, index); axes++, index++) {
-        int whole = 0;
-        lua_Integer n = lua_tointegerx(lua, index, &whole);
-        if (lua_type(lua, index) != LUA_TNUMBER || !whole || n < 1 ||
-            (uint64_t)n > HDI_SIZE_LIMIT)
-            hdi_sandbox_fail(lua, HD_EPROGRAM,
-                             "%s: extent %d must be a whole number from 1 on, "
-                             "not %s",
-                             what, (int)axes + 1,
-                             lua_type(lua, index) == LUA_TNUMBER
-                                 ? hdi_sandbox_text(lua, index, NULL)
-                                 : hdi_language_kind(lua, index));
-        extent[axes] = (uint64_t)n;
+        char field[16];
+        snprintf(field, sizeof(field), "extent %u", axes + 1);
+        extent[axes] = hdi_language_whole(lua, index, what, field, 1,
+                                          (lua_Integer)HDI_SIZE_LIMIT);
     }
     if (axes == 0)
         hdi_sandbox_fail(lua, HD_EPROGRAM,
@@ -173,7 +186,8 @@ static void push_setting(lua_State *lua, const char *name, const char *value,
         fail_setting(lua, name, value, "true or false");
         return;
     case LUA_TNUMBER:
-        if (lua_stringtonumber(lua, value) == 0)
+        if (lua_stringtonumber(lua, value) == 0 ||
+            !isfinite(lua_tonumber(lua, -1)))
             fail_setting(lua, name, value, "a number");
         if (!lua_isinteger(lua, index))
             return;

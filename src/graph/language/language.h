@@ -208,6 +208,11 @@ const char *hdi_language_where(lua_State *lua, char *where, size_t size);
 void hdi_language_check(lua_State *lua, hd_status status,
                         const struct hd_error *error);
 
+// The whole number at `index`; `what` and its `field` are named in the error.
+uint64_t hdi_language_whole(lua_State *lua, int index, const char *what,
+                            const char *field, lua_Integer least,
+                            lua_Integer most);
+
 // Read 1 to 3 whole numbers from 1 to 2^48 at `index` and behind it.
 unsigned hdi_language_extents(lua_State *lua, int index, const char *what,
                               uint64_t extent[3]);

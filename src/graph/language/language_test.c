@@ -269,6 +269,7 @@ static void settings_have_the_type_of_their_default(void)
                   "setting 'n' is '5.5', but it must be a whole number");
     SETTING_FAILS("setting('n', 1)", "many", "must be a number");
     SETTING_FAILS("setting('n', 1)", "1e300", "must be a whole number");
+    SETTING_FAILS("setting('n', 1.5)", "1e400", "must be a number");
     SETTING_FAILS("setting('n', true)", "maybe", "must be true or false");
     SETTING_FAILS("setting('n', 1, {min = 2})", "1",
                   "is 1, but it must be at "
@@ -331,8 +332,8 @@ static void resources_are_values_with_fields(void)
           "a resource has no field 'widht'; it has width");
     fails("resource('r', 'float')", "resource takes 1 to 3 extents");
     fails("resource('r', 'float', 0)",
-          "extent 1 must be a whole number from 1 on, not 0");
-    fails("resource('r', 'float', 1, 2.5)", "extent 2 must be a whole number "
+          "extent 1 takes whole numbers from 1 on, not 0");
+    fails("resource('r', 'float', 1, 2.5)", "extent 2 takes whole numbers "
                                             "from 1 on, not 2.5");
     fails("resource('r', 'float', '4')", "not string");
     fails("resource('r', {}, 4)", "such as \"float4\", not table");
@@ -477,6 +478,12 @@ static void commands_are_checked(void)
     fails(COMMAND("dispatch(k, {}, {global = {1, 2, 3, 4}})"),
           "global has 1 to 3 numbers");
     fails(COMMAND("dispatch(k, {}, {global = 1.5})"), "not 1.5");
+    fails(COMMAND("dispatch(k, {}, {global = 1e18})"),
+          "dispatch: global is 281474976710656 at most, not 1e+18");
+    fails(COMMAND("dispatch(k, {}, {global = {1, 1e30}})"), "not 1e+30");
+    fails(COMMAND("fill(p.to, 1, {size = {1e18}})"), "size is 281474976710656");
+    fails(COMMAND("dispatch(k, {image(p.to, {order = 'x'})}, {global = 1})"),
+          "image: order is one of r, rg,");
     fails(COMMAND("dispatch(k, {}, {global = 8, group = {1, 1}})"),
           "group and global must have the same");
     fails(COMMAND("dispatch(k, {}, {global = 8, offset = {1, 1}})"),

@@ -31,19 +31,10 @@ static bool read_field(lua_State *lua, int table, const char *what,
         hdi_sandbox_fail(lua, HD_EPROGRAM, "%s: %s has 1 to 3 numbers", what,
                          field);
     for (lua_Unsigned i = 0; i < count; i++) {
-        int whole = 0;
         if (list)
             lua_rawgeti(lua, -1, (lua_Integer)i + 1);
-        lua_Integer n = lua_tointegerx(lua, -1, &whole);
-        if (lua_type(lua, -1) != LUA_TNUMBER || !whole || n < least ||
-            (uint64_t)n > HDI_SIZE_LIMIT)
-            hdi_sandbox_fail(lua, HD_EPROGRAM,
-                             "%s: %s takes whole numbers from %d on, not %s",
-                             what, field, (int)least,
-                             lua_type(lua, -1) == LUA_TNUMBER
-                                 ? hdi_sandbox_text(lua, -1, NULL)
-                                 : hdi_language_kind(lua, -1));
-        axes[i] = (uint64_t)n;
+        axes[i] = hdi_language_whole(lua, -1, what, field, least,
+                                     (lua_Integer)HDI_SIZE_LIMIT);
         if (list)
             lua_pop(lua, 1);
     }

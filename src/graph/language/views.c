@@ -30,7 +30,7 @@ static uint32_t read_word(lua_State *lua, int index, const char *what,
     const char *given = hdi_sandbox_text(lua, -1, NULL);
     luaL_buffinit(lua, &list);
     for (const struct word *w = words; w->word; w++) {
-        if (w != words)
+        if (w != words && *w[-1].word)
             luaL_addstring(&list, ", ");
         luaL_addstring(&list, w->word);
     }

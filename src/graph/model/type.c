@@ -10,8 +10,10 @@
 #include "heddle/graph.h"
 
 // Three components take the room of four (OpenCL C 6.1.5).
-#define WIDTH(text, kind, bytes, n) \
-    {text #n, kind, n, bytes, (bytes) * ((n) == 3 ? 4 : (n))}
+#define WIDTH(text, kind, bytes, n)                             \
+    {                                                           \
+        text #n, kind, n, bytes, (bytes) * ((n) == 3 ? 4 : (n)) \
+    }
 #define WIDTHS(text, kind, bytes)                                 \
     {text, kind, 1, bytes, bytes}, WIDTH(text, kind, bytes, 2),   \
         WIDTH(text, kind, bytes, 3), WIDTH(text, kind, bytes, 4), \
@@ -196,8 +198,8 @@ hd_status hdi_type_convert(const struct hdi_type *type, const double *numbers,
         return HD_EGRAPH;
     }
     if (count != 1 && count != type->width) {
-        snprintf(problem, 160, "%u numbers for '%s'; give 1 or %u", count,
-                 type->name, type->width);
+        snprintf(problem, 160, "%u numbers for '%s'; give %s%u", count,
+                 type->name, type->width > 1 ? "1 or " : "", type->width);
         return HD_EGRAPH;
     }
     memset(value, 0, type->size);

@@ -38,6 +38,13 @@ static inline uint32_t hdi_random_below(struct hdi_random *random, uint32_t n)
     return (uint32_t)(((hdi_random_next(random) >> 32) * n) >> 32);
 }
 
+// The same for any n; the remainder prefers small numbers by a share of n /
+// 2^64.
+static inline uint64_t hdi_random_below64(struct hdi_random *random, uint64_t n)
+{
+    return hdi_random_next(random) % n;
+}
+
 // Uniform in [0, 1).
 static inline double hdi_random_unit(struct hdi_random *random)
 {

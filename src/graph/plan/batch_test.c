@@ -1,6 +1,6 @@
 #include "graph/plan/batch.h"
 
-#include "graph/plan/random.h"
+#include "base/random.h"
 #include "tests/check.h"
 
 enum {
@@ -41,18 +41,18 @@ static uint32_t make(unsigned workers)
 }
 
 // Edges lead to higher numbers.
-static void make_random(struct hdi_search_random *random, uint32_t count)
+static void make_random(struct hdi_random *random, uint32_t count)
 {
     uint32_t edges = 0;
-    uint64_t percent = 1 + hdi_random(random, 20);
+    uint64_t percent = 1 + hdi_random_below64(random, 20);
 
     begin(count);
     for (uint32_t t = 0; t < count; t++) {
-        p.cost[t] = hdi_random(random, 9000);
-        p.tiny[t] = hdi_random(random, 10) > 0;
+        p.cost[t] = hdi_random_below64(random, 9000);
+        p.tiny[t] = hdi_random_below64(random, 10) > 0;
         p.first[t] = edges;
         for (uint32_t s = t + 1; s < count; s++)
-            if (hdi_random(random, 100) < percent)
+            if (hdi_random_below64(random, 100) < percent)
                 p.successors[edges++] = s;
     }
     p.first[count] = edges;
@@ -82,16 +82,16 @@ static bool can_run(uint32_t batches)
 
 static void batches_do_not_wait_for_each_other(void)
 {
-    struct hdi_search_random random;
+    struct hdi_random random;
     uint32_t joined = 0;
 
     hdi_random_seed(&random, 1);
     for (int round = 0; round < 200; round++) {
-        uint32_t count = 1 + (uint32_t)hdi_random(&random, MAX);
+        uint32_t count = 1 + (uint32_t)hdi_random_below64(&random, MAX);
         uint32_t members[MAX] = {0};
         uint64_t time[MAX] = {0};
         make_random(&random, count);
-        uint32_t batches = make(1 + (unsigned)hdi_random(&random, 4));
+        uint32_t batches = make(1 + (unsigned)hdi_random_below64(&random, 4));
         CHECK(batches > 0 && batches <= count);
         for (uint32_t t = 0; t < count; t++) {
             CHECK(p.batch[t] < batches);

@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "graph/plan/placement_search.h"
-#include "graph/plan/random.h"
 
 // MAX_SEARCHED and MAX_NEAR bound memory: a list of pairs takes 16 MiB at most.
 // As slices grow by SLICE_GROWS, those of one order that were too short add up
@@ -395,14 +395,13 @@ static uint64_t used(void)
 
 // What rose above the goal in the last try, kept or not, is placed earlier: any
 // place before will do, so that no two tries are alike.
-static void raise(struct maker *m, uint64_t goal,
-                  struct hdi_search_random *random)
+static void raise(struct maker *m, uint64_t goal, struct hdi_random *random)
 {
     for (uint32_t i = 1; i < m->sections.lives; i++) {
         struct measure up = m->tried[i];
         if (m->offset[up.life] + m->sections.life[up.life].size <= goal)
             continue;
-        uint32_t to = (uint32_t)hdi_random(random, i);
+        uint32_t to = (uint32_t)hdi_random_below64(random, i);
         memmove(m->tried + to + 1, m->tried + to, (i - to) * sizeof(up));
         m->tried[to] = up;
     }
@@ -410,8 +409,7 @@ static void raise(struct maker *m, uint64_t goal,
 
 // Change the order that is in m->order, and keep what makes nothing worse.
 static void improve_order(struct maker *m, uint64_t goal, uint64_t end,
-                          struct hdi_search_random *random,
-                          struct hdi_placement *out)
+                          struct hdi_random *random, struct hdi_placement *out)
 {
     size_t size = out->count * sizeof(*m->order);
     uint64_t height =
@@ -438,7 +436,7 @@ static void improve(struct maker *m, uint64_t goal, uint64_t time,
                     struct hdi_placement *out)
 {
     uint64_t end = used() + time;
-    struct hdi_search_random random;
+    struct hdi_random random;
 
     hdi_random_seed(&random, out->count);
     for (int i = 0; i < HDI_ORDER_COUNT && out->height > goal; i++) {

@@ -1,6 +1,6 @@
 #include "graph/plan/placement.h"
 
-#include "graph/plan/random.h"
+#include "base/random.h"
 #include "tests/check.h"
 
 enum {
@@ -45,23 +45,25 @@ static uint32_t cut(struct hdi_life *lives, uint32_t count, uint64_t width,
                     uint64_t height, uint64_t seed)
 {
     uint64_t bottom[MAX];
-    struct hdi_search_random random;
+    struct hdi_random random;
     uint32_t n = 1;
 
     hdi_random_seed(&random, seed);
     lives[0] = (struct hdi_life){0, width, height};
     bottom[0] = 0;
     while (n < count) {
-        uint32_t i = (uint32_t)hdi_random(&random, n);
+        uint32_t i = (uint32_t)hdi_random_below64(&random, n);
         struct hdi_life *life = &lives[i];
-        if (hdi_random(&random, 2) == 0 && life->upper - life->lower > 1) {
-            uint64_t at = life->lower + 1 +
-                          hdi_random(&random, life->upper - life->lower - 1);
+        if (hdi_random_below64(&random, 2) == 0 &&
+            life->upper - life->lower > 1) {
+            uint64_t at =
+                life->lower + 1 +
+                hdi_random_below64(&random, life->upper - life->lower - 1);
             lives[n] = (struct hdi_life){at, life->upper, life->size};
             bottom[n++] = bottom[i];
             life->upper = at;
         } else if (life->size > 1) {
-            uint64_t at = 1 + hdi_random(&random, life->size - 1);
+            uint64_t at = 1 + hdi_random_below64(&random, life->size - 1);
             lives[n] =
                 (struct hdi_life){life->lower, life->upper, life->size - at};
             bottom[n++] = bottom[i] + at;
@@ -131,12 +133,13 @@ static void the_least_height_is_found(void)
     check_least(tight, 12, 1);
     for (uint64_t seed = 0; seed < 400; seed++) {
         struct hdi_life lives[9];
-        struct hdi_search_random random;
+        struct hdi_random random;
         hdi_random_seed(&random, seed);
         for (uint32_t i = 0; i < 9; i++) {
-            lives[i].lower = hdi_random(&random, 9);
-            lives[i].upper = lives[i].lower + 1 + hdi_random(&random, 5);
-            lives[i].size = 1 + hdi_random(&random, 3);
+            lives[i].lower = hdi_random_below64(&random, 9);
+            lives[i].upper =
+                lives[i].lower + 1 + hdi_random_below64(&random, 5);
+            lives[i].size = 1 + hdi_random_below64(&random, 3);
         }
         check_least(lives, 9, 0);
     }
@@ -145,13 +148,14 @@ static void the_least_height_is_found(void)
 static void many_lives_are_placed(void)
 {
     static struct hdi_life lives[20000];
-    struct hdi_search_random random;
+    struct hdi_random random;
     struct hdi_placement p;
 
     hdi_random_seed(&random, 7);
     for (uint32_t i = 0; i < 20000; i++)
-        lives[i] = (struct hdi_life){i, i + 1 + hdi_random(&random, 20),
-                                     64 * (1 + hdi_random(&random, 100))};
+        lives[i] =
+            (struct hdi_life){i, i + 1 + hdi_random_below64(&random, 20),
+                              64 * (1 + hdi_random_below64(&random, 100))};
     make(lives, 20000, 0, 1000000, &p);
     CHECK(p.height < 2 * p.bound);
     hdi_placement_free(&p);
@@ -166,20 +170,21 @@ static void programs_are_packed(void)
         RECENT = 16
     };
     static struct hdi_life lives[MANY];
-    struct hdi_search_random random;
+    struct hdi_random random;
     uint32_t recent[RECENT];
     struct hdi_placement p;
 
     for (uint64_t seed = 1; seed <= 5; seed++) {
         hdi_random_seed(&random, seed);
         for (uint32_t i = 0; i < MANY; i++) {
-            uint64_t size = UINT64_C(8) << hdi_random(&random, 9);
+            uint64_t size = UINT64_C(8) << hdi_random_below64(&random, 9);
             lives[i] = (struct hdi_life){
-                i, i + UINT64_C(1), 128 * (size + hdi_random(&random, size))};
+                i, i + UINT64_C(1),
+                128 * (size + hdi_random_below64(&random, size))};
             for (int k = 0; k < 3 && i >= RECENT; k++)
-                lives[recent[hdi_random(&random, RECENT)]].upper =
+                lives[recent[hdi_random_below64(&random, RECENT)]].upper =
                     i + UINT64_C(1);
-            recent[i < RECENT ? i : hdi_random(&random, RECENT)] = i;
+            recent[i < RECENT ? i : hdi_random_below64(&random, RECENT)] = i;
         }
         make(lives, MANY, 0, 0, &p);
         uint64_t goal = p.bound + p.bound / 100;

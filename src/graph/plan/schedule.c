@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "graph/plan/random.h"
+#include "base/random.h"
 
 // A round takes time by tasks times points of the profile, so it grows with the
 // square; above MAX_SEARCHED too few rounds fit a time limit to gain anything.
@@ -62,7 +62,7 @@ struct search {
     uint64_t *start[2]; // of the schedule being made, in each direction
     uint64_t *current, *best;
     uint32_t *order, *waits, *heap;
-    struct hdi_search_random random;
+    struct hdi_random random;
 };
 
 // Heaps -----------------------------------------------------------------------
@@ -335,18 +335,19 @@ static void disturb(struct search *s, const uint64_t *from, uint64_t makespan,
                     uint64_t mean)
 {
     uint32_t n = s->tasks->count;
-    uint64_t width = mean + hdi_random(&s->random, 3 * mean + 1);
-    uint64_t begin = hdi_random(&s->random, makespan + 1);
-    uint64_t length = 2 * mean + hdi_random(&s->random, 6 * mean + 1);
-    uint64_t kind = hdi_random(&s->random, 4);
+    uint64_t width = mean + hdi_random_below64(&s->random, 3 * mean + 1);
+    uint64_t begin = hdi_random_below64(&s->random, makespan + 1);
+    uint64_t length = 2 * mean + hdi_random_below64(&s->random, 6 * mean + 1);
+    uint64_t kind = hdi_random_below64(&s->random, 4);
 
     for (uint32_t t = 0; t < n; t++) {
         s->key[t] = (from[t] + 4 * mean) * 16;
         bool moves =
-            kind == 0 || (kind == 1 && hdi_random(&s->random, n) < 4) ||
+            kind == 0 || (kind == 1 && hdi_random_below64(&s->random, n) < 4) ||
             (kind >= 2 && from[t] >= begin && from[t] < begin + length);
         if (moves)
-            s->key[t] += hdi_random(&s->random, width * 32) - width * 16;
+            s->key[t] +=
+                hdi_random_below64(&s->random, width * 32) - width * 16;
     }
 }
 
@@ -374,10 +375,10 @@ static uint64_t search(struct search *s, const struct hdi_schedule_params *p,
                       (p->rounds == 0 || *rounds < p->rounds);
          ++*rounds) {
         uint64_t next;
-        if (hdi_random(&s->random, 8) == 0) {
+        if (hdi_random_below64(&s->random, 8) == 0) {
             for (uint32_t t = 0; t < n; t++)
                 s->key[t] = UINT64_MAX / 2 - s->rank[t] -
-                            hdi_random(&s->random, 4 * mean + 1);
+                            hdi_random_below64(&s->random, 4 * mean + 1);
             next = schedule_list(s, s->start[0]);
         } else {
             disturb(s, from, now, mean);
@@ -390,7 +391,7 @@ static uint64_t search(struct search *s, const struct hdi_schedule_params *p,
             keep(s, s->best);
             idle = 0;
         }
-        if (next <= now || hdi_random(&s->random, 32) == 0) {
+        if (next <= now || hdi_random_below64(&s->random, 32) == 0) {
             now = next;
             keep(s, from);
         } else if (++idle > PATIENCE) {

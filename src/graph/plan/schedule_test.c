@@ -1,6 +1,6 @@
 #include "graph/plan/schedule.h"
 
-#include "graph/plan/random.h"
+#include "base/random.h"
 #include "tests/check.h"
 
 enum {
@@ -25,16 +25,16 @@ static void begin(struct problem *p, uint32_t count)
 static void make_random(struct problem *p, uint32_t count, uint64_t percent,
                         uint64_t seed)
 {
-    struct hdi_search_random random;
+    struct hdi_random random;
     uint32_t edges = 0;
 
     begin(p, count);
     hdi_random_seed(&random, seed);
     for (uint32_t t = 0; t < count; t++) {
-        p->cost[t] = hdi_random(&random, 10);
+        p->cost[t] = hdi_random_below64(&random, 10);
         p->first[t] = edges;
         for (uint32_t s = t + 1; s < count; s++)
-            if (hdi_random(&random, 100) < percent)
+            if (hdi_random_below64(&random, 100) < percent)
                 p->successors[edges++] = s;
     }
     p->first[count] = edges;

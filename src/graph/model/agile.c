@@ -490,10 +490,11 @@ hd_status hdi_agile_start(struct hdi_task *task,
 
 // Destroying is collective: the pass may end well here and fail elsewhere, so
 // they go when all have agreed on the next one. A pass that did not begin ends
-// on some processes only. Nothing goes where later runs may go on.
+// on some processes only. Nothing goes where later runs may go on. `parted` is
+// written by the next pass, which begins after one that fields go with.
 void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass)
 {
-    if (!graph->keeps_all && !graph->parted && pass->gone != HDI_NONE)
+    if (pass->gone != HDI_NONE && !graph->keeps_all && !graph->parted)
         graph->going = pass->gone;
 }
 

@@ -508,7 +508,7 @@ struct hd_graph {
     uint32_t *ready; // a heap of tasks that wait for a worker only
     _Atomic uint32_t ready_count;
     uint32_t streaming; // tasks under way that are bound by memory
-    bool flat;          // tasks are so small that any order will do: see run.c
+    bool flat;          // tasks are so small that any order will do: see task.c
     uint32_t jobs;      // of the run, where it is flat
     struct hd_group group;   // counts the run and its launches
     struct hdi_event *event; // of the run; NULL: nobody asked for one

@@ -361,20 +361,6 @@ void hdi_open_give_up(struct hd_graph *graph)
     hdi_graph_count_down(graph);
 }
 
-static hd_status why_stopped(struct hd_graph *graph, struct hd_error *error)
-{
-    struct hd_error failure = {.status = HD_OK};
-
-    pthread_mutex_lock(&graph->lock);
-    if (graph->failed != HD_OK)
-        failure = graph->failure;
-    pthread_mutex_unlock(&graph->lock);
-    if (failure.status == HD_OK)
-        return hdi_fail(error, HD_ECANCELED, "the run was cancelled");
-    return hdi_fail_text(error, failure.status, failure.text,
-                         strlen(failure.text));
-}
-
 // What could not join ends the run, with that error, as a pass that fails does.
 static void fail_run(struct hd_graph *graph, hd_status status,
                      const struct hd_error *why)
@@ -406,7 +392,7 @@ static hd_status extend(struct hd_graph *graph, struct hd_error *error)
     struct hd_error why = {.status = HD_OK};
 
     if (hdi_graph_is_stopped(graph))
-        return why_stopped(graph, error);
+        return hdi_graph_why_stopped(graph, error);
     if (graph->passes.count == graph->open.passes &&
         graph->orders.count == graph->open.orders)
         return HD_OK;
@@ -442,7 +428,8 @@ hd_status hdi_open_wait(struct hd_graph *graph, uint32_t pass,
     else
         hd_event_end(pool, graph->open.awaited, HD_OK, NULL, NULL);
     hd_event_release(pool, graph->open.awaited);
-    return hdi_graph_is_stopped(graph) ? why_stopped(graph, error) : HD_OK;
+    return hdi_graph_is_stopped(graph) ? hdi_graph_why_stopped(graph, error)
+                                       : HD_OK;
 }
 
 // `unfinished` held one for this. What could not join counts as not run, so

@@ -21,8 +21,24 @@ void hdi_graph_miss(struct hd_graph *graph, bool open,
 // The run is over, or never went on.
 void hdi_graph_leave_run(struct hd_graph *graph);
 
-// Whether no further pass is to start.
+// All passes have ended: more may come, else the run is over.
+void hdi_graph_end_run(struct hd_graph *graph);
+
+// Tasks: task.c ---------------------------------------------------------------
+
+// Passes of this run that are not dropped; and tell the user of one that has
+// ended.
+uint32_t hdi_graph_total(const struct hd_graph *graph);
+void hdi_graph_tell_progress(struct hd_graph *graph,
+                             const struct hdi_pass *pass);
+
+// Whether no further pass is to start, and why.
 bool hdi_graph_is_stopped(struct hd_graph *graph);
+hd_status hdi_graph_why_stopped(struct hd_graph *graph, struct hd_error *error);
+
+// Hand those to workers that wait for nothing. The run may be over when this
+// returns.
+void hdi_graph_start_tasks(struct hd_graph *graph);
 
 // Hand a task to a worker, now that it waits for no other, if its class lets it
 // in.

@@ -40,8 +40,8 @@ struct hdi_measure {
     uint64_t steps;  // operations, as the compiler counts them; 0: not known
 };
 
-// All runs; the later ones count more. Those before the latest are taken to have
-// been as long as they would have been with its operations.
+// All runs; the later ones count more. Those before the latest are taken to
+// have been as long as they would have been with its operations.
 struct hdi_experience {
     double time, deviation; // [ns]; standard deviation of the time
     double busy;            // [ns]

@@ -146,7 +146,6 @@ hd_status hdi_graph_create(const struct hdi_graph_context *context,
     struct hd_graph *g = calloc(1, sizeof(*g));
     if (!g)
         return no_memory(error);
-    g->going = HDI_NONE;
     if (pthread_mutex_init(&g->lock, NULL) != 0) {
         free(g);
         return no_memory(error);

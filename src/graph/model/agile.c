@@ -245,12 +245,10 @@ hd_status hdi_agile_agree(struct hd_graph *graph, uint32_t pass,
     status = hdi_cluster_agree(graph->cluster, "a pass over fields", pass,
                                status, error);
     graph->parted = status != HD_OK;
-    if (status == HD_OK)
-        hdi_agile_drop(graph);
     return status;
 }
 
-// It lasts until hdi_agile_drop() or the next run.
+// It lasts until hdi_agile_end() or the next run.
 hd_status hdi_agile_take(struct hd_graph *graph, uint32_t resource,
                          struct hd_error *error)
 {
@@ -488,27 +486,21 @@ hd_status hdi_agile_start(struct hdi_task *task,
                                  &task->event, error);
 }
 
-// Destroying is collective: the pass may end well here and fail elsewhere, so
-// they go when all have agreed on the next one. A pass that did not begin ends
-// on some processes only. Nothing goes where later runs may go on. `parted` is
-// written by the next pass, which begins after one that fields go with.
+// In the same order on all processes, as destroying is collective: whether the
+// pass has ended well here or not, if only it began, which all have agreed on.
+// `parted` is written by the next pass, which begins after one that fields go
+// with. Nothing goes where later runs may go on.
 void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass)
-{
-    if (pass->gone != HDI_NONE && !graph->keeps_all && !graph->parted)
-        graph->going = pass->gone;
-}
-
-// In the same order on all processes.
-void hdi_agile_drop(struct hd_graph *graph)
 {
     struct hdi_resource *r;
 
-    for (uint32_t i = graph->going; i != HDI_NONE; i = r->next_gone) {
+    if (pass->gone == HDI_NONE || graph->keeps_all || graph->parted)
+        return;
+    for (uint32_t i = pass->gone; i != HDI_NONE; i = r->next_gone) {
         r = &graph->resources.at[i];
         hd_field_destroy(r->field);
         r->field = NULL;
     }
-    graph->going = HDI_NONE;
 }
 
 // In the order of resources, for the same reason.
@@ -518,7 +510,6 @@ void hdi_agile_release(struct hd_graph *graph)
         hd_field_destroy(graph->resources.at[i].field);
         graph->resources.at[i].field = NULL;
     }
-    graph->going = HDI_NONE;
 }
 
 void hdi_agile_forget(struct hd_graph *graph)

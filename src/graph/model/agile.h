@@ -17,7 +17,6 @@ bool hdi_agile_is_over(const struct hd_graph *graph,
 // Say how it stands with the run before a pass over fields begins; HDI_NONE: at
 // its end. HD_OK when it stands well on all processes; else all know that it
 // does not, and none waits for another in this run any more (graph->parted).
-// Then drop the fields that have ended.
 hd_status hdi_agile_agree(struct hd_graph *graph, uint32_t pass,
                           hd_status status, struct hd_error *error);
 
@@ -50,11 +49,8 @@ hd_status hdi_agile_start(struct hdi_task *task,
 bool hdi_agile_only_starts(const struct hd_graph *graph,
                            const struct hdi_pass *pass);
 
-// A pass has ended, well or not, and all that use some fields have: these go
-// when all processes have come here. That is with the next pass over fields, or
-// at the end of the run.
+// A pass has ended, well or not, and all that use some fields have: these go.
 void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass);
-void hdi_agile_drop(struct hd_graph *graph);
 
 // All fields go, where all processes call it; then their maps too.
 void hdi_agile_release(struct hd_graph *graph);

@@ -502,7 +502,6 @@ struct hd_graph {
     uint32_t done;  // passes that runs of what had been built have run
     bool keeps_all; // resources that no pass uses any more
     bool parted;    // processes have failed together: see hdi_agile_agree()
-    uint32_t going; // the first field that all have ended, or HDI_NONE
     pthread_mutex_t split_lock; // for what the first part does for all
     pthread_mutex_t ready_lock;
     uint32_t *ready; // a heap of tasks that wait for a worker only

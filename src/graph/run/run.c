@@ -199,7 +199,6 @@ static void conclude(struct hd_graph *graph)
     if (graph->cluster && (graph->open.is || graph->params.grow) &&
         !graph->parted)
         part(graph);
-    hdi_agile_drop(graph);
     atomic_store(&graph->cancel, false);
     if (not_run == 0 && graph->failed == HD_OK) {
         if (!graph->params.grow)

@@ -1,27 +1,26 @@
 // Steps are taken to be unknown until what a value is made of shows them, and
 // to vary once that disagrees: they change a few times at most.
+// Proofs go by the same rules, and leave out what only mostly holds.
 #include "kernel/compiler/analysis/affine.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "kernel/compiler/analysis/operation.h"
 
 enum {
     // Then it ends with the steps so far, some of them not known: code may be
     // slower for it.
     MAX_ROUNDS = 16,  // a guess will do
     MAX_OPERANDS = 8, // of what makes a step
-    NEAR_STEPS = 4    // accesses this many sizes apart are one vector's
+    NEAR_STEPS = 4,   // accesses this many sizes apart are one vector's
+    // Lanes further apart count as unlike: shifted up to be cut off, mostly.
+    MAX_APART = 1 << 30
 };
 
-// Either all axes but TURN are found, or that alone: so index = axis - first.
-static enum hdi_step_axis first_axis(const struct hdi_value_steps *f)
+static struct hdi_step by(int64_t step)
 {
-    return f->loop ? HDI_AXIS_TURN : HDI_AXIS_X;
-}
-
-static unsigned axis_count(const struct hdi_value_steps *f)
-{
-    return f->loop ? 1 : HDI_AXIS_TURN;
+    return (struct hdi_step){.by = step};
 }
 
 static bool is_looked_at(const struct hdi_value_steps *f,
@@ -31,18 +30,30 @@ static bool is_looked_at(const struct hdi_value_steps *f,
            hdi_nest_has(f->loop, hdi_map_index(&f->flow->block_index, block));
 }
 
-static size_t slot_at(const struct hdi_value_steps *f, LLVMValueRef pointer)
+static struct hdi_step *steps_of(const struct hdi_value_steps *f, size_t n)
 {
-    return f->flow ? hdi_map_index(&f->flow->slot_index, pointer) : SIZE_MAX;
+    return f->steps + n * (f->end - f->first);
+}
+
+static struct hdi_step *steps_in(const struct hdi_value_steps *f, size_t slot)
+{
+    return f->slots + slot * (f->end - f->first);
+}
+
+// What is not looked at, as outside of the loop at hand, is the same.
+static struct hdi_step look(const struct hdi_value_steps *f, LLVMValueRef value,
+                            enum hdi_step_axis axis)
+{
+    if (!LLVMIsAInstruction(value))
+        return LLVMIsUndef(value) ? hdi_step_unknown : hdi_step_none;
+    size_t n = hdi_map_index(&f->numbers, value);
+    return n == SIZE_MAX ? hdi_step_none : steps_of(f, n)[axis - f->first];
 }
 
 int64_t hdi_affine_step(const struct hdi_value_steps *f, LLVMValueRef value,
                         enum hdi_step_axis axis)
 {
-    size_t n = LLVMIsAInstruction(value) ? hdi_map_index(&f->numbers, value)
-                                         : SIZE_MAX;
-    return n == SIZE_MAX ? 0
-                         : f->steps[n * axis_count(f) + axis - first_axis(f)];
+    return look(f, value, axis).by;
 }
 
 bool hdi_affine_is_gathered(const struct hdi_value_steps *f,
@@ -76,25 +87,24 @@ static bool is_call(const struct hdi_value_steps *f, LLVMValueRef value,
 
 // GROUP counts in sizes of a group, of which a global id grows by one; SINGLE
 // counts in ones, of which the number of a group does.
-static int64_t of_id(enum hdi_call kind, LLVMValueRef call,
-                     enum hdi_step_axis axis)
+static struct hdi_step of_id(enum hdi_call kind, LLVMValueRef d,
+                             enum hdi_step_axis axis)
 {
-    LLVMValueRef d = LLVMGetOperand(call, 0);
-    if (!LLVMIsAConstantInt(d))
-        return axis == HDI_AXIS_TURN ? 0 : HDI_STEP_VARIES;
     uint64_t asked = LLVMConstIntGetZExtValue(d);
+    bool grows = axis <= HDI_AXIS_Z && asked == (uint64_t)axis;
+
     if (kind == HDI_CALL_GROUP_ID)
-        return axis == HDI_AXIS_SINGLE && asked == 0;
-    if (axis == HDI_AXIS_GROUP)
-        return kind == HDI_CALL_GLOBAL_ID && asked == 0;
-    return axis <= HDI_AXIS_Z && asked == (uint64_t)axis;
+        grows = axis == HDI_AXIS_SINGLE && asked == 0;
+    else if (axis == HDI_AXIS_GROUP)
+        grows = kind == HDI_CALL_GLOBAL_ID && asked == 0;
+    return (struct hdi_step){grows, true, true};
 }
 
 // One or the other, as with clamps: most work-items are where the id counts.
-static int64_t either(int64_t a, int64_t b)
+static struct hdi_step either(struct hdi_step a, struct hdi_step b)
 {
-    if (a == 0 || b == 0)
-        return a == 0 ? b : a;
+    if (a.by == 0 || b.by == 0)
+        return a.by == 0 ? b : a;
     return hdi_step_meet(a, b);
 }
 
@@ -115,21 +125,35 @@ static bool is_limit(LLVMValueRef call)
 
 // Instructions ----------------------------------------------------------------
 
-static int64_t of_operands(const struct hdi_value_steps *f, LLVMValueRef x,
-                           enum hdi_step_axis axis)
+static struct hdi_step of_operands(const struct hdi_value_steps *f,
+                                   LLVMValueRef x, enum hdi_step_axis axis)
 {
-    const struct hdi_step_rules rules = {.llvm = f->llvm, .flow = f->flow};
-    struct hdi_step parts[MAX_OPERANDS] = {{0}};
-    unsigned count = (unsigned)LLVMGetNumOperands(x);
+    const struct hdi_step_rules rules = {
+        .llvm = f->llvm, .flow = f->flow, .proves = f->proves};
+    struct hdi_step parts[MAX_OPERANDS];
+    unsigned count = LLVMIsACallInst(x) ? LLVMGetNumArgOperands(x)
+                                        : (unsigned)LLVMGetNumOperands(x);
+    bool known = true, grows = false;
 
-    if (count > MAX_OPERANDS)
-        return HDI_STEP_VARIES;
     for (unsigned i = 0; i < count; i++) {
         LLVMValueRef operand = LLVMGetOperand(x, i);
-        if (!LLVMValueIsBasicBlock(operand))
-            parts[i].by = hdi_affine_step(f, operand, axis);
+        struct hdi_step part =
+            LLVMIsUndef(operand) ? by(0) : look(f, operand, axis);
+        if (part.by == HDI_STEP_VARIES)
+            return hdi_step_varies;
+        known &= part.by != HDI_STEP_UNKNOWN;
+        grows |= part.by != 0;
+        if (i < MAX_OPERANDS)
+            parts[i] = part;
     }
-    return hdi_step_combine(&rules, x, parts, count).by;
+    if (!known || !grows)
+        return known ? hdi_step_none : hdi_step_unknown;
+    if (count > MAX_OPERANDS)
+        return hdi_step_varies;
+    struct hdi_step all = hdi_step_combine(&rules, x, parts, count);
+    return f->proves && (all.by <= -MAX_APART || all.by >= MAX_APART)
+               ? hdi_step_varies
+               : all;
 }
 
 // Does what work-items get from it differ, though what they give does not?
@@ -146,46 +170,76 @@ static bool differs_itself(const struct hdi_value_steps *f, LLVMValueRef call)
     return true;
 }
 
-static int64_t of_call(const struct hdi_value_steps *f, LLVMValueRef call,
-                       enum hdi_step_axis axis)
+static struct hdi_step of_call(const struct hdi_value_steps *f,
+                               LLVMValueRef call, enum hdi_step_axis axis)
 {
     enum hdi_call kind = hdi_call_kind(call);
 
-    if (kind <= HDI_CALL_GROUP_ID)
-        return of_id(kind, call, axis);
-    if (kind != HDI_CALL_OTHER)
-        return 0;
-    if (axis == HDI_AXIS_X && differs_itself(f, call))
-        return HDI_STEP_VARIES;
+    if (kind == HDI_CALL_GLOBAL_ID || kind == HDI_CALL_LOCAL_ID ||
+        (kind == HDI_CALL_GROUP_ID && axis > HDI_AXIS_Z)) {
+        LLVMValueRef d = LLVMGetOperand(call, 0);
+        if (LLVMIsAConstantInt(d))
+            return of_id(kind, d, axis);
+        return axis == HDI_AXIS_TURN ? of_operands(f, call, axis)
+                                     : hdi_step_varies;
+    }
+    if (kind == HDI_CALL_OTHER &&
+        (f->proves ? hdi_vector_intrinsic(call) == 0
+                   : axis == HDI_AXIS_X && differs_itself(f, call)))
+        return hdi_step_varies;
     return f->clamps && is_limit(call)
-               ? either(hdi_affine_step(f, LLVMGetOperand(call, 0), axis),
-                        hdi_affine_step(f, LLVMGetOperand(call, 1), axis))
+               ? either(look(f, LLVMGetOperand(call, 0), axis),
+                        look(f, LLVMGetOperand(call, 1), axis))
                : of_operands(f, call, axis);
 }
 
-static int64_t of_phi(const struct hdi_value_steps *f, LLVMValueRef phi,
-                      enum hdi_step_axis axis)
+static struct hdi_step of_phi(const struct hdi_value_steps *f, LLVMValueRef phi,
+                              enum hdi_step_axis axis)
 {
     unsigned count = LLVMCountIncoming(phi);
-    int64_t all = HDI_STEP_UNKNOWN;
+    struct hdi_step all = hdi_step_unknown;
 
     for (unsigned i = 0; i < count; i++)
-        all = hdi_step_meet(
-            all, hdi_affine_step(f, LLVMGetIncomingValue(phi, i), axis));
+        all = hdi_step_meet(all, look(f, LLVMGetIncomingValue(phi, i), axis));
     return all;
 }
 
-static int64_t of_select(const struct hdi_value_steps *f, LLVMValueRef select,
-                         enum hdi_step_axis axis)
+static struct hdi_step of_select(const struct hdi_value_steps *f,
+                                 LLVMValueRef select, enum hdi_step_axis axis)
 {
-    int64_t a = hdi_affine_step(f, LLVMGetOperand(select, 1), axis);
-    int64_t b = hdi_affine_step(f, LLVMGetOperand(select, 2), axis);
+    struct hdi_step a = look(f, LLVMGetOperand(select, 1), axis);
+    struct hdi_step b = look(f, LLVMGetOperand(select, 2), axis);
 
     if (f->clamps)
         return either(a, b);
-    return hdi_affine_step(f, LLVMGetOperand(select, 0), axis) == 0
+    return look(f, LLVMGetOperand(select, 0), axis).by == 0
                ? hdi_step_meet(a, b)
                : of_operands(f, select, axis);
+}
+
+// What work-items have for themselves: of a private array one for each lies
+// behind that of the last one. The address of a slot is nobody's.
+static struct hdi_step of_alloca(const struct hdi_value_steps *f,
+                                 LLVMValueRef alloca, enum hdi_step_axis axis)
+{
+    if (!f->proves)
+        return f->flow && axis <= HDI_AXIS_Z ? hdi_step_varies : hdi_step_none;
+    for (size_t a = 0; a < f->flow->array_count; a++)
+        if (f->flow->arrays[a] == alloca)
+            return by((int64_t)f->flow->array_sizes[a]);
+    return hdi_step_none;
+}
+
+// Two loads of one address may differ where others may store between them.
+static struct hdi_step of_load(const struct hdi_value_steps *f,
+                               LLVMValueRef load, enum hdi_step_axis axis)
+{
+    size_t slot = f->flow ? hdi_slot_of(f->flow, load) : SIZE_MAX;
+
+    if (slot != SIZE_MAX)
+        return steps_in(f, slot)[axis - f->first];
+    return f->proves && !hdi_is_plain_access(load) ? hdi_step_varies
+                                                   : of_operands(f, load, axis);
 }
 
 // The number of work-items in a group, times the group.
@@ -199,12 +253,13 @@ static bool is_start(const struct hdi_value_steps *f, LLVMValueRef product)
            hdi_affine_step(f, LLVMGetOperand(product, 0), HDI_AXIS_GROUP) == 0;
 }
 
-static int64_t of_instruction(const struct hdi_value_steps *f, LLVMValueRef x,
-                              enum hdi_step_axis axis)
+static struct hdi_step of_instruction(const struct hdi_value_steps *f,
+                                      LLVMValueRef x, enum hdi_step_axis axis)
 {
     // Of flat kernels (flow.h) only what differs along x diverges.
-    if (f->flow && axis == HDI_AXIS_X && !hdi_flow_is_divergent(f->flow, x))
-        return 0;
+    if (f->flow && !f->proves && axis == HDI_AXIS_X &&
+        !hdi_flow_is_divergent(f->flow, x))
+        return hdi_step_none;
     switch (LLVMGetInstructionOpcode(x)) {
     case LLVMCall:
         return of_call(f, x, axis);
@@ -212,24 +267,19 @@ static int64_t of_instruction(const struct hdi_value_steps *f, LLVMValueRef x,
         return of_phi(f, x, axis);
     case LLVMSelect:
         return of_select(f, x, axis);
-    case LLVMAlloca: // what work-items have for themselves
-        return f->flow && axis <= HDI_AXIS_Z ? HDI_STEP_VARIES : 0;
+    case LLVMAlloca:
+        return of_alloca(f, x, axis);
     case LLVMAtomicRMW:
     case LLVMAtomicCmpXchg:
-        return HDI_STEP_VARIES;
-    case LLVMLoad: {
-        size_t slot = slot_at(f, LLVMGetOperand(x, 0));
-        return slot == SIZE_MAX
-                   ? of_operands(f, x, axis)
-                   : f->slots[slot * axis_count(f) + axis - first_axis(f)];
-    }
+        return hdi_step_varies;
+    case LLVMLoad:
+        return of_load(f, x, axis);
     case LLVMMul:
         if ((axis == HDI_AXIS_GROUP || axis == HDI_AXIS_SINGLE) &&
             is_start(f, x))
             return axis == HDI_AXIS_SINGLE
-                       ? 0
-                       : hdi_affine_step(f, LLVMGetOperand(x, 0),
-                                         HDI_AXIS_SINGLE);
+                       ? hdi_step_none
+                       : look(f, LLVMGetOperand(x, 0), HDI_AXIS_SINGLE);
         return of_operands(f, x, axis);
     default:
         return of_operands(f, x, axis);
@@ -256,10 +306,10 @@ static LLVMValueRef added(const struct hdi_value_steps *f, LLVMValueRef stored,
 }
 
 // By how much it grows from turn to turn, when it does so in one place.
-static int64_t turn_of_slot(const struct hdi_value_steps *f,
-                            LLVMValueRef alloca)
+static struct hdi_step turn_of_slot(const struct hdi_value_steps *f,
+                                    LLVMValueRef alloca)
 {
-    int64_t all = HDI_STEP_UNKNOWN;
+    struct hdi_step all = hdi_step_unknown;
     bool grows = false, is_stored = false;
 
     for (LLVMUseRef u = LLVMGetFirstUse(alloca); u; u = LLVMGetNextUse(u)) {
@@ -270,22 +320,23 @@ static int64_t turn_of_slot(const struct hdi_value_steps *f,
         LLVMValueRef stored = LLVMGetOperand(store, 0);
         LLVMValueRef more = added(f, stored, alloca);
         is_stored = true;
-        if (grows || (more && all != HDI_STEP_UNKNOWN))
-            return HDI_STEP_VARIES;
+        if (grows || (more && all.by != HDI_STEP_UNKNOWN))
+            return hdi_step_varies;
         grows = more != NULL;
         if (!more)
-            all = hdi_step_meet(all, hdi_affine_step(f, stored, HDI_AXIS_TURN));
+            all = hdi_step_meet(all, look(f, stored, HDI_AXIS_TURN));
         else
-            all = LLVMIsAConstantInt(more) ? LLVMConstIntGetSExtValue(more)
-                                           : HDI_STEP_FAR;
+            all = by(LLVMIsAConstantInt(more) ? LLVMConstIntGetSExtValue(more)
+                                              : HDI_STEP_FAR);
     }
-    return is_stored ? all : 0;
+    return is_stored ? all : hdi_step_none;
 }
 
-static int64_t step_of_slot(const struct hdi_value_steps *f,
-                            LLVMValueRef alloca, enum hdi_step_axis axis)
+static struct hdi_step step_of_slot(const struct hdi_value_steps *f,
+                                    LLVMValueRef alloca,
+                                    enum hdi_step_axis axis)
 {
-    int64_t all = HDI_STEP_UNKNOWN;
+    struct hdi_step all = hdi_step_unknown;
 
     if (axis == HDI_AXIS_TURN)
         return turn_of_slot(f, alloca);
@@ -297,63 +348,83 @@ static int64_t step_of_slot(const struct hdi_value_steps *f,
         LLVMValueRef more =
             axis == HDI_AXIS_SWEEP ? added(f, stored, alloca) : NULL;
         if (more && is_call(f, more, HDI_CALL_GLOBAL_SIZE))
-            return 1;
-        all = hdi_step_meet(all, hdi_affine_step(f, stored, axis));
+            return by(1);
+        all = hdi_step_meet(all, look(f, stored, axis));
     }
     return all;
 }
 
 // All -------------------------------------------------------------------------
 
-static bool note(int64_t *step, int64_t now)
+static bool begin(struct hdi_value_steps *f)
 {
-    bool changed = *step != now;
-    *step = now;
-    return changed;
+    size_t count = f->flow ? f->flow->slot_count * (f->end - f->first) : 0;
+
+    f->slots = calloc(count + 1, sizeof(*f->slots));
+    for (size_t i = 0; f->slots && i < count; i++)
+        f->slots[i] = hdi_step_unknown;
+    return f->slots;
+}
+
+static bool grow(struct hdi_value_steps *f)
+{
+    size_t room = f->room ? 2 * f->room : 64;
+    void *more =
+        realloc(f->steps, room * (f->end - f->first) * sizeof(*f->steps));
+
+    if (more) {
+        f->steps = more;
+        f->room = room;
+    }
+    return more;
+}
+
+struct hdi_step *hdi_affine_add(struct hdi_value_steps *f, LLVMValueRef x)
+{
+    size_t n = hdi_map_index(&f->numbers, x);
+
+    if (n != SIZE_MAX)
+        return steps_of(f, n);
+    if (f->count == f->room && !grow(f)) {
+        f->numbers.failed = true;
+        return NULL;
+    }
+    for (unsigned a = 0; a < f->end - f->first; a++)
+        steps_of(f, f->count)[a] = hdi_step_unknown;
+    hdi_map_set_index(&f->numbers, x, f->count);
+    return steps_of(f, f->count++);
 }
 
 // Slots first: loads of them are instructions. Rounds end when nothing changes.
 static bool go_round(struct hdi_value_steps *f)
 {
-    unsigned axes = axis_count(f);
-    enum hdi_step_axis first = first_axis(f);
     size_t n = 0;
     bool changed = false;
 
     for (size_t s = 0; f->flow && s < f->flow->slot_count; s++)
-        for (unsigned a = 0; a < axes; a++)
-            changed |= note(&f->slots[s * axes + a],
-                            step_of_slot(f, f->flow->slots[s].alloca,
-                                         (enum hdi_step_axis)(first + a)));
+        for (enum hdi_step_axis a = f->first; a < f->end; a++)
+            changed |=
+                hdi_step_set(&steps_in(f, s)[a - f->first],
+                             step_of_slot(f, f->flow->slots[s].alloca, a));
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->kernel); b;
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef x = LLVMGetFirstInstruction(b);
              x && is_looked_at(f, b); x = LLVMGetNextInstruction(x), n++)
-            for (unsigned a = 0; a < axes; a++)
-                changed |=
-                    note(&f->steps[n * axes + a],
-                         of_instruction(f, x, (enum hdi_step_axis)(first + a)));
+            for (enum hdi_step_axis a = f->first; a < f->end; a++)
+                changed |= hdi_step_set(&steps_of(f, n)[a - f->first],
+                                        of_instruction(f, x, a));
     return changed;
 }
 
 static bool find(struct hdi_value_steps *f)
 {
-    size_t slots = f->flow ? f->flow->slot_count : 0, count = 0;
-    unsigned axes = axis_count(f);
-
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f->kernel); b;
          b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef x = LLVMGetFirstInstruction(b);
              x && is_looked_at(f, b); x = LLVMGetNextInstruction(x))
-            hdi_map_set_index(&f->numbers, x, count++);
-    f->steps = calloc((count + 1) * axes, sizeof(*f->steps));
-    f->slots = calloc((slots + 1) * axes, sizeof(*f->slots));
-    if (!f->steps || !f->slots || f->numbers.failed)
+            hdi_affine_add(f, x);
+    if (!begin(f) || f->numbers.failed)
         return false;
-    for (size_t i = 0; i < count * axes; i++)
-        f->steps[i] = HDI_STEP_UNKNOWN;
-    for (size_t i = 0; i < slots * axes; i++)
-        f->slots[i] = HDI_STEP_UNKNOWN;
     for (unsigned round = 0; round < MAX_ROUNDS && go_round(f); round++)
         continue;
     return true;
@@ -363,8 +434,11 @@ bool hdi_affine_find(const struct hdi_llvm *llvm, LLVMValueRef kernel,
                      const struct hdi_flow *flow, bool clamps,
                      struct hdi_value_steps *f)
 {
-    *f = (struct hdi_value_steps){
-        .llvm = llvm, .flow = flow, .kernel = kernel, .clamps = clamps};
+    *f = (struct hdi_value_steps){.llvm = llvm,
+                                  .flow = flow,
+                                  .kernel = kernel,
+                                  .clamps = clamps,
+                                  .end = HDI_AXIS_TURN};
     return find(f);
 }
 
@@ -375,8 +449,36 @@ bool hdi_affine_find_turns(const struct hdi_llvm *llvm,
     *f = (struct hdi_value_steps){.llvm = llvm,
                                   .flow = nest->flow,
                                   .loop = nest,
-                                  .kernel = nest->flow->kernel};
+                                  .kernel = nest->flow->kernel,
+                                  .first = HDI_AXIS_TURN,
+                                  .end = HDI_AXES};
     return find(f);
+}
+
+bool hdi_affine_prove(const struct hdi_flow *flow, struct hdi_value_steps *f)
+{
+    *f = (struct hdi_value_steps){.llvm = flow->llvm,
+                                  .flow = flow,
+                                  .kernel = flow->kernel,
+                                  .proves = true,
+                                  .end = HDI_AXIS_Y};
+    return begin(f);
+}
+
+bool hdi_affine_refine(struct hdi_value_steps *f, LLVMValueRef x)
+{
+    size_t n = hdi_map_index(&f->numbers, x);
+
+    return n != SIZE_MAX &&
+           hdi_step_set(
+               &f->steps[n],
+               hdi_step_meet(f->steps[n], of_instruction(f, x, HDI_AXIS_X)));
+}
+
+struct hdi_step hdi_affine_proof(const struct hdi_value_steps *f,
+                                 LLVMValueRef value)
+{
+    return look(f, value, HDI_AXIS_X);
 }
 
 void hdi_affine_destroy(struct hdi_value_steps *f)

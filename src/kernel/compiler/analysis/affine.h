@@ -1,9 +1,9 @@
 // How the values of a kernel grow along axes: from work-item to work-item, from
-// group to group, from turn to turn of a loop. Found once for all of them.
+// group to group, from turn to turn of a loop.
 //
-// All of it is a guess, which may be wrong where a number wraps: it decides
-// which code is faster, never what is right. Who needs to be right asks
-// linear.h, which goes by the same rules (step.h) without the guesses.
+// Found once for a whole kernel it is a guess, which may be wrong where a
+// number wraps: it decides which code is faster, never what is right. Along x
+// it is proven for one region at a time: see linear.h.
 #ifndef HDI_KERNEL_COMPILER_ANALYSIS_AFFINE_H
 #define HDI_KERNEL_COMPILER_ANALYSIS_AFFINE_H
 
@@ -29,10 +29,13 @@ struct hdi_value_steps {
     const struct hdi_flow *flow; // NULL: values are in no slots
     const struct hdi_nest *loop; // NULL: the whole kernel
     LLVMValueRef kernel;
-    bool clamps;            // what is limited is taken to be within, as most is
-    struct hdi_map numbers; // instruction: where its steps are
-    int64_t *steps;         // of all axes but TURN, or of that
-    int64_t *slots;         // the same per slot
+    bool clamps; // what is limited is taken to be within, as most is
+    bool proves; // no step is a guess
+    enum hdi_step_axis first, end; // axes looked along: as far as before `end`
+    struct hdi_map numbers;        // instruction: where its steps are
+    struct hdi_step *steps;
+    size_t count, room;     // of instructions
+    struct hdi_step *slots; // the same per slot
 };
 
 // Of all axes but TURN. `flow`: the kernel in memory form, which is known to be
@@ -54,5 +57,23 @@ int64_t hdi_affine_step(const struct hdi_value_steps *affine,
 // Are neighbours in x that access this so far apart that no vector does it?
 bool hdi_affine_is_gathered(const struct hdi_value_steps *affine,
                             LLVMValueRef pointer, LLVMTypeRef type);
+
+// Proofs, along x alone: for who knows which instructions there are, and more
+// than stores tell of slots, all of which are UNKNOWN at first. False when
+// memory ran out, which `numbers.failed` says later on; destroy it all the
+// same.
+bool hdi_affine_prove(const struct hdi_flow *flow,
+                      struct hdi_value_steps *affine);
+
+// Where the step of an instruction is, UNKNOWN at first, until another one is
+// added; NULL: no memory.
+struct hdi_step *hdi_affine_add(struct hdi_value_steps *affine,
+                                LLVMValueRef instruction);
+
+// Look again at one that was added: steps only ever get worse. Has it changed?
+bool hdi_affine_refine(struct hdi_value_steps *affine,
+                       LLVMValueRef instruction);
+struct hdi_step hdi_affine_proof(const struct hdi_value_steps *affine,
+                                 LLVMValueRef value);
 
 #endif

@@ -92,10 +92,9 @@ static bool may_meet(const struct finder *f, const struct access *a,
 // Those of neighbours are the same or side by side.
 static bool is_dense(const struct finder *f, const struct access *a)
 {
-    struct hdi_class class = hdi_linear_class(&f->linear, a->pointer);
+    int64_t step = hdi_linear_step(&f->linear, a->pointer).by;
 
-    return class.kind == HDI_LANES_LINEAR &&
-           (class.step == 0 || class.step == a->size || class.step == -a->size);
+    return step == 0 || step == a->size || step == -a->size;
 }
 
 // Whether some pair of a store and what comes later may meet; `apart`: and one

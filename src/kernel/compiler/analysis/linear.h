@@ -7,33 +7,18 @@
 #ifndef HDI_KERNEL_COMPILER_ANALYSIS_LINEAR_H
 #define HDI_KERNEL_COMPILER_ANALYSIS_LINEAR_H
 
-#include "kernel/compiler/flow/flow.h"
+#include "kernel/compiler/analysis/affine.h"
 #include "kernel/compiler/flow/order.h"
-
-enum hdi_lane_kind {
-    HDI_LANES_UNKNOWN, // no value yet: any will do
-    HDI_LANES_LINEAR,  // that of lane 0 and `step` per lane; 0: uniform
-    HDI_LANES_VARY
-};
-
-// How a value differs from lane to lane. That of lanes that wait elsewhere or
-// are off is of no interest.
-struct hdi_class {
-    enum hdi_lane_kind kind;
-    int32_t step;
-    bool is_signed;   // linear without wrapping as a signed number
-    bool is_unsigned; // or as one without a sign
-};
 
 // Positions are those of `order`, which must stay, as the flow must.
 struct hdi_linear {
     const struct hdi_flow *flow;
     const struct hdi_block_order *order;
-    struct hdi_class *slots; // per slot
-    struct hdi_map classes;  // instruction: its class, packed
-    uint64_t *waiting;       // per position, flow->live_words: slots that lanes
-                             // which wait elsewhere still need
-    bool *scattered;         // per position: lanes may wait elsewhere
+    struct hdi_value_steps steps; // of lanes that neither wait elsewhere nor
+                                  // are off: theirs are of no interest
+    uint64_t *waiting; // per position, flow->live_words: slots that lanes which
+                       // wait elsewhere still need
+    bool *scattered;   // per position: lanes may wait elsewhere
     bool *parts;   // per position: lanes may part at its end, or have before
     bool together; // all lanes take the first branch alike
     bool marks;    // it is noted which lanes have returned
@@ -47,13 +32,27 @@ bool hdi_linear_find(const struct hdi_flow *flow,
                      bool together, struct hdi_linear *linear);
 void hdi_linear_destroy(struct hdi_linear *linear);
 
-struct hdi_class hdi_linear_class(const struct hdi_linear *linear,
-                                  LLVMValueRef value);
+// From lane to lane, 0: uniform, or VARIES: there is no such step.
+struct hdi_step hdi_linear_step(const struct hdi_linear *linear,
+                                LLVMValueRef value);
+struct hdi_step hdi_linear_slot(const struct hdi_linear *linear, size_t slot);
+
+static inline bool hdi_linear_slot_varies(const struct hdi_linear *linear,
+                                          size_t slot)
+{
+    return hdi_linear_slot(linear, slot).by == HDI_STEP_VARIES;
+}
 
 static inline bool hdi_linear_varies(const struct hdi_linear *linear,
                                      LLVMValueRef value)
 {
-    return hdi_linear_class(linear, value).kind == HDI_LANES_VARY;
+    return hdi_linear_step(linear, value).by == HDI_STEP_VARIES;
+}
+
+static inline bool hdi_linear_is_uniform(const struct hdi_linear *linear,
+                                         LLVMValueRef value)
+{
+    return hdi_linear_step(linear, value).by == 0;
 }
 
 #endif

@@ -7,17 +7,14 @@ enum {
 // Far below HDI_STEP_FAR, so that a sum of two steps is none of the special
 // values.
 static const int64_t most_step = INT64_C(1) << 56;
-static const struct hdi_step varies = {.by = HDI_STEP_VARIES};
 
 static int64_t limited(int64_t step)
 {
     return step > -most_step && step < most_step ? step : HDI_STEP_VARIES;
 }
 
-int64_t hdi_step_sum(int64_t a, int64_t b)
+static int64_t sum_of(int64_t a, int64_t b)
 {
-    if (a == HDI_STEP_UNKNOWN || b == HDI_STEP_UNKNOWN)
-        return HDI_STEP_UNKNOWN;
     if (a == HDI_STEP_VARIES || b == HDI_STEP_VARIES)
         return HDI_STEP_VARIES;
     if (a == HDI_STEP_FAR || b == HDI_STEP_FAR)
@@ -25,8 +22,8 @@ int64_t hdi_step_sum(int64_t a, int64_t b)
     return limited(a + b);
 }
 
-// UNKNOWN, VARIES and FAR stay what they are, whatever the factor.
-int64_t hdi_step_product(int64_t step, int64_t factor)
+// VARIES and FAR stay what they are, whatever the factor.
+static int64_t product_of(int64_t step, int64_t factor)
 {
     int64_t product;
 
@@ -36,30 +33,27 @@ int64_t hdi_step_product(int64_t step, int64_t factor)
                                                           : limited(product);
 }
 
-int64_t hdi_step_meet(int64_t a, int64_t b)
-{
-    if (a == HDI_STEP_UNKNOWN || b == HDI_STEP_UNKNOWN)
-        return a == HDI_STEP_UNKNOWN ? b : a;
-    return a == b ? a : HDI_STEP_VARIES;
-}
-
 static struct hdi_step by(int64_t step, bool is_signed, bool is_unsigned)
 {
     return (struct hdi_step){step, is_signed, is_unsigned};
 }
 
-// Of what is not understood: the same where all it is made of is the same.
-static struct hdi_step of_any(const struct hdi_step *parts, unsigned count)
+struct hdi_step hdi_step_meet(struct hdi_step a, struct hdi_step b)
 {
-    struct hdi_step all = {0, true, true};
+    if (a.by == HDI_STEP_UNKNOWN || b.by == HDI_STEP_UNKNOWN)
+        return a.by == HDI_STEP_UNKNOWN ? b : a;
+    return a.by == b.by ? by(a.by, a.is_signed && b.is_signed,
+                             a.is_unsigned && b.is_unsigned)
+                        : hdi_step_varies;
+}
 
-    for (unsigned i = 0; i < count; i++) {
-        if (parts[i].by == HDI_STEP_UNKNOWN)
-            return parts[i];
-        if (parts[i].by != 0)
-            all = varies;
-    }
-    return all;
+bool hdi_step_set(struct hdi_step *step, struct hdi_step now)
+{
+    bool changed = step->by != now.by || step->is_signed != now.is_signed ||
+                   step->is_unsigned != now.is_unsigned;
+
+    *step = now;
+    return changed;
 }
 
 static bool is_number(LLVMValueRef value)
@@ -73,7 +67,7 @@ static bool is_number(LLVMValueRef value)
 static struct hdi_step sum(LLVMValueRef x, struct hdi_step a, struct hdi_step b)
 {
     bool is_or = LLVMGetInstructionOpcode(x) == LLVMOr;
-    int64_t step = hdi_step_sum(a.by, b.by);
+    int64_t step = sum_of(a.by, b.by);
 
     return by(step, a.is_signed && b.is_signed && (is_or || LLVMGetNSW(x)),
               a.is_unsigned && b.is_unsigned && step >= 0 &&
@@ -92,18 +86,17 @@ static struct hdi_step product(const struct hdi_step_rules *r, LLVMValueRef x,
     if (is_number(second)) {
         int64_t factor = LLVMConstIntGetSExtValue(second);
         if (shifts && (factor < 0 || factor > MAX_SHIFT))
-            return of_any(parts, 2);
+            return hdi_step_varies;
         factor = shifts ? INT64_C(1) << factor : factor;
-        return by(hdi_step_product(parts[0].by, factor),
+        return by(product_of(parts[0].by, factor),
                   parts[0].is_signed && LLVMGetNSW(x),
                   parts[0].is_unsigned && LLVMGetNUW(x) && factor >= 0);
     }
-    struct hdi_step any = of_any(parts, 2);
-    bool is_far = (parts[1].by == 0 && parts[0].by != HDI_STEP_VARIES) ||
-                  (parts[0].by == 0 && parts[1].by != HDI_STEP_VARIES);
-    return any.by == HDI_STEP_VARIES && is_far && !shifts_by_steps && !r->proves
+    // An operand that has a step, and one that has none.
+    bool is_far = parts[0].by == 0 || parts[1].by == 0;
+    return is_far && !shifts_by_steps && !r->proves
                ? by(HDI_STEP_FAR, false, false)
-               : any;
+               : hdi_step_varies;
 }
 
 // Down, where no bits are lost that count.
@@ -116,7 +109,7 @@ static struct hdi_step shift_down(const struct hdi_step_rules *r,
 
     if (r->proves || bits > MAX_SHIFT || !hdi_step_is_number(parts[0].by) ||
         parts[0].by % (INT64_C(1) << bits) != 0)
-        return of_any(parts, 2);
+        return hdi_step_varies;
     return by(parts[0].by / (INT64_C(1) << bits), false, false);
 }
 
@@ -134,7 +127,7 @@ static struct hdi_step masked(const struct hdi_step_rules *r, LLVMValueRef x,
          LLVMConstIntGetZExtValue(mask) != INT32_MAX) ||
         (r->proves &&
          hdi_call_kind(hdi_origin(r->flow, from)) != HDI_CALL_GLOBAL_ID))
-        return of_any(parts, 2);
+        return hdi_step_varies;
     return by(parts[0].by, true, true);
 }
 
@@ -156,13 +149,13 @@ static struct hdi_step cut_off(const struct hdi_step_rules *r, LLVMValueRef x,
 static struct hdi_step extended(const struct hdi_step_rules *r, LLVMValueRef x,
                                 struct hdi_step a)
 {
-    if (!r->proves || a.by == 0)
+    if (!r->proves)
         return a;
     if (LLVMIsASExtInst(x))
-        return a.is_signed ? by(a.by, true, false) : varies;
+        return a.is_signed ? by(a.by, true, false) : hdi_step_varies;
     return (a.is_signed && LLVMGetNNeg(x)) || a.is_unsigned
                ? by(a.by, true, true)
-               : varies;
+               : hdi_step_varies;
 }
 
 static struct hdi_step of_address(const struct hdi_step_rules *r,
@@ -182,14 +175,14 @@ static struct hdi_step of_address(const struct hdi_step_rules *r,
         }
         if (LLVMGetTypeKind(LLVMTypeOf(index)) != LLVMIntegerTypeKind ||
             (i > 1 && kind != LLVMArrayTypeKind))
-            return of_any(parts, count);
+            return hdi_step_varies;
         if (i > 1)
             type = LLVMGetElementType(type);
         if (r->proves && parts[i].by != 0 && !parts[i].is_signed &&
             LLVMGetIntTypeWidth(LLVMTypeOf(index)) < 64)
-            return varies;
+            return hdi_step_varies;
         int64_t size = (int64_t)LLVMABISizeOfType(r->llvm->layout, type);
-        step = hdi_step_sum(step, hdi_step_product(parts[i].by, size));
+        step = sum_of(step, product_of(parts[i].by, size));
     }
     return by(step, step == 0, step == 0);
 }
@@ -209,22 +202,22 @@ struct hdi_step hdi_step_combine(const struct hdi_step_rules *r, LLVMValueRef x,
         return by(parts[0].by, false, false);
     case LLVMPtrToInt:
     case LLVMIntToPtr:
-        return r->proves ? of_any(parts, count) : by(parts[0].by, false, false);
+        return r->proves ? hdi_step_varies : by(parts[0].by, false, false);
     case LLVMAdd:
         return sum(x, parts[0], parts[1]);
     case LLVMOr:
         return LLVMGetIsDisjoint(x) ? sum(x, parts[0], parts[1])
-                                    : of_any(parts, count);
+                                    : hdi_step_varies;
     case LLVMSub:
-        return by(hdi_step_sum(parts[0].by, hdi_step_product(parts[1].by, -1)),
+        return by(sum_of(parts[0].by, product_of(parts[1].by, -1)),
                   parts[0].is_signed && parts[1].is_signed && LLVMGetNSW(x),
                   false);
     case LLVMXor: // with all ones: -1 - x
         return is_number(LLVMGetOperand(x, 1)) &&
                        LLVMConstIntGetSExtValue(LLVMGetOperand(x, 1)) == -1
-                   ? by(hdi_step_product(parts[0].by, -1), parts[0].is_signed,
+                   ? by(product_of(parts[0].by, -1), parts[0].is_signed,
                         parts[0].is_unsigned)
-                   : of_any(parts, count);
+                   : hdi_step_varies;
     case LLVMMul:
     case LLVMShl:
         return product(r, x, parts);
@@ -236,6 +229,6 @@ struct hdi_step hdi_step_combine(const struct hdi_step_rules *r, LLVMValueRef x,
     case LLVMGetElementPtr:
         return of_address(r, x, parts, count);
     default:
-        return of_any(parts, count);
+        return hdi_step_varies;
     }
 }

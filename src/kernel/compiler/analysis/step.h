@@ -23,6 +23,10 @@ struct hdi_step {
     bool is_signed, is_unsigned;
 };
 
+static const struct hdi_step hdi_step_none = {0, true, true};
+static const struct hdi_step hdi_step_varies = {.by = HDI_STEP_VARIES};
+static const struct hdi_step hdi_step_unknown = {.by = HDI_STEP_UNKNOWN};
+
 struct hdi_step_rules {
     const struct hdi_llvm *llvm;
     const struct hdi_flow *flow; // NULL: values are in no slots
@@ -35,16 +39,17 @@ static inline bool hdi_step_is_number(int64_t step)
     return step > HDI_STEP_UNKNOWN && step < HDI_STEP_FAR;
 }
 
-// Steps of sums and products, where those of the parts are known or not.
-int64_t hdi_step_sum(int64_t a, int64_t b);
-int64_t hdi_step_product(int64_t step, int64_t factor);
+// Of what may be the one or the other. Goes one way: UNKNOWN, a step with
+// promises, without, VARIES.
+struct hdi_step hdi_step_meet(struct hdi_step a, struct hdi_step b);
 
-// Of what may be the one or the other.
-int64_t hdi_step_meet(int64_t a, int64_t b);
+// Has it changed?
+bool hdi_step_set(struct hdi_step *step, struct hdi_step now);
 
-// Of what an instruction makes of its operands, `parts` being theirs. Along an
-// axis along which an operand has no step it is the same: so is a product's
-// factor, though nobody knows it yet. Knows no phi nodes, calls and memory.
+// Of what an instruction makes of its operands, `parts` being theirs: known,
+// not all 0, and none of them varies. Along an axis along which an operand has
+// no step it is the same: so is a product's factor, though nobody knows it yet.
+// Knows no phi nodes, calls and memory.
 struct hdi_step hdi_step_combine(const struct hdi_step_rules *rules,
                                  LLVMValueRef instruction,
                                  const struct hdi_step *parts, unsigned count);

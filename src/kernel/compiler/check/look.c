@@ -400,14 +400,14 @@ static void screen_lanes(struct hdi_wide *w, LLVMValueRef call)
     LLVMBuilderRef b = e->builder;
     const struct hdi_screened *o = object_of(e, call);
     LLVMValueRef pointer = LLVMGetOperand(call, 0);
-    struct hdi_class c = hdi_linear_class(w->linear, pointer);
-    bool linear = c.kind != HDI_LANES_VARY;
+    int64_t step = hdi_linear_step(w->linear, pointer).by;
+    bool linear = step != HDI_STEP_VARIES;
     LLVMValueRef count = places(e, o, call), first = NULL, all;
 
     if (linear) {
         first = offset_of(e, o, hdi_emit_operand(e, pointer));
         all = LLVMBuildAdd(b, hdi_wide_splat(w, first),
-                           hdi_wide_iota(w, e->i64, c.step), "");
+                           hdi_wide_iota(w, e->i64, step), "");
     } else {
         LLVMValueRef pointers = hdi_wide_value(w, pointer);
         all = LLVMBuildSub(
@@ -418,8 +418,7 @@ static void screen_lanes(struct hdi_wide *w, LLVMValueRef call)
     k.w = w;
     if (linear && w->certain) {
         LLVMValueRef last = LLVMBuildAdd(
-            b, first, constant(e, (uint64_t)((int64_t)c.step * (w->lanes - 1))),
-            "");
+            b, first, constant(e, (uint64_t)(step * (w->lanes - 1))), "");
         hdi_screen_trap(
             e, LLVMBuildOr(b, LLVMBuildICmp(b, LLVMIntUGE, first, count, ""),
                            LLVMBuildICmp(b, LLVMIntUGE, last, count, ""), ""));
@@ -429,7 +428,7 @@ static void screen_lanes(struct hdi_wide *w, LLVMValueRef call)
     }
     if (!is_noted(e->screening, o))
         return;
-    k.row = linear && c.step == (int64_t)hdi_screen_number(call, 2) &&
+    k.row = linear && step == (int64_t)hdi_screen_number(call, 2) &&
             hdi_screen_number(call, 2) == o->granule;
     k.mine = LLVMBuildAdd(b, hdi_wide_splat(w, k.mine),
                           hdi_wide_iota(w, e->i32, 1), "");
@@ -446,8 +445,7 @@ static void screen_lanes(struct hdi_wide *w, LLVMValueRef call)
 bool hdi_look_wide(struct hdi_wide *w, LLVMValueRef x)
 {
     if (hdi_screen_is(x, HDI_SCREEN_TOUCH)) {
-        struct hdi_class c = hdi_linear_class(w->linear, LLVMGetOperand(x, 0));
-        if (c.kind != HDI_LANES_VARY && c.step == 0)
+        if (hdi_linear_is_uniform(w->linear, LLVMGetOperand(x, 0)))
             screen_together(w, x);
         else
             screen_lanes(w, x);

@@ -64,8 +64,7 @@ static bool is_known(const struct hdi_join *join, const struct hdi_linear *l,
 
     if (!LLVMIsAInstruction(value))
         return true;
-    if (depth == MAX_DEPTH ||
-        hdi_linear_class(l, value).kind != HDI_LANES_LINEAR)
+    if (depth == MAX_DEPTH || hdi_linear_varies(l, value))
         return false;
     if (LLVMIsALoadInst(value)) {
         size_t slot = hdi_slot_of(flow, value);
@@ -108,10 +107,9 @@ static LLVMValueRef index_of(const struct hdi_linear *l, LLVMValueRef pointer)
     LLVMValueRef index = hdi_origin(flow, LLVMGetOperand(pointer, 1));
     if (LLVMIsAZExtInst(index) || LLVMIsASExtInst(index))
         index = hdi_origin(flow, LLVMGetOperand(index, 0));
-    struct hdi_class c = hdi_linear_class(l, index);
     return (hdi_is_integer(LLVMTypeOf(index), 32) ||
             hdi_is_integer(LLVMTypeOf(index), 64)) &&
-                   c.kind == HDI_LANES_LINEAR && c.step == 1
+                   hdi_linear_step(l, index).by == 1
                ? index
                : NULL;
 }
@@ -119,8 +117,7 @@ static LLVMValueRef index_of(const struct hdi_linear *l, LLVMValueRef pointer)
 static bool are_neighbours(const struct hdi_linear *l, LLVMValueRef pointer,
                            int64_t size)
 {
-    struct hdi_class c = hdi_linear_class(l, pointer);
-    return c.kind == HDI_LANES_LINEAR && c.step == size;
+    return hdi_linear_step(l, pointer).by == size;
 }
 
 // What tells how far apart two accesses are, NULL in it when nothing does.

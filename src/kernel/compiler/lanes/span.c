@@ -22,15 +22,15 @@ static bool is_near(const struct hdi_wide *w, size_t at, LLVMValueRef access)
     bool store = LLVMIsAStoreInst(access) != NULL;
     LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(access, 0) : access);
     LLVMValueRef pointer = LLVMGetOperand(access, store);
-    struct hdi_class c = hdi_linear_class(w->linear, pointer);
+    int64_t step = hdi_linear_step(w->linear, pointer).by;
     struct hdi_wide wide = *w;
     int64_t size = (int64_t)size_of(w, type);
 
     wide.at = at;
     if (!hdi_is_plain_access(access) || !hdi_has_lanes(type))
         return false;
-    if (c.kind == HDI_LANES_LINEAR)
-        return c.step == size || (c.step == 0 && !store);
+    if (step != HDI_STEP_VARIES)
+        return step == size || (step == 0 && !store);
     return hdi_wide_is_likely(&wide, pointer, size);
 }
 
@@ -61,7 +61,7 @@ static uint64_t kept_bytes(const struct hdi_wide *w, size_t head)
 
     for (size_t s = 0; s < flow->slot_count; s++)
         if (hdi_flow_is_live(flow, w->linear->order->blocks[head], s) &&
-            w->linear->slots[s].kind == HDI_LANES_VARY)
+            hdi_linear_slot_varies(w->linear, s))
             bytes += size_of(w, flow->slots[s].type);
     return bytes;
 }

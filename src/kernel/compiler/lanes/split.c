@@ -35,7 +35,7 @@ static bool is_known(const struct hdi_linear *l, LLVMValueRef value,
         return false;
     if (LLVMIsALoadInst(value)) {
         size_t slot = hdi_slot_of(flow, value);
-        return slot != SIZE_MAX && l->slots[slot].kind == HDI_LANES_LINEAR &&
+        return slot != SIZE_MAX && !hdi_linear_slot_varies(l, slot) &&
                !stores_slot(flow, l->order->blocks[0], slot);
     }
     enum hdi_call kind = hdi_call_kind(value);
@@ -54,17 +54,10 @@ static bool is_known(const struct hdi_linear *l, LLVMValueRef value,
     return true;
 }
 
-static bool is_limit(const struct hdi_linear *l, LLVMValueRef limit)
-{
-    struct hdi_class c = hdi_linear_class(l, limit);
-    return c.kind == HDI_LANES_LINEAR && c.step == 0;
-}
-
 static bool is_id(const struct hdi_linear *l, LLVMValueRef id, bool is_signed)
 {
-    struct hdi_class c = hdi_linear_class(l, id);
-    return c.kind == HDI_LANES_LINEAR && c.step == 1 &&
-           (is_signed ? c.is_signed : c.is_unsigned);
+    struct hdi_step step = hdi_linear_step(l, id);
+    return step.by == 1 && (is_signed ? step.is_signed : step.is_unsigned);
 }
 
 // The comparison that the region asks for, maybe one of an earlier region.
@@ -117,7 +110,7 @@ static bool read_condition(const struct hdi_linear *l, LLVMValueRef condition,
     LLVMIntPredicate p = LLVMGetICmpPredicate(condition);
     s->id = LLVMGetOperand(condition, 0);
     s->limit = LLVMGetOperand(condition, 1);
-    if (hdi_linear_class(l, s->id).step == 0) {
+    if (hdi_linear_is_uniform(l, s->id)) {
         s->id = LLVMGetOperand(condition, 1);
         s->limit = LLVMGetOperand(condition, 0);
         p = turned(p);
@@ -134,7 +127,8 @@ static bool read_condition(const struct hdi_linear *l, LLVMValueRef condition,
                    p == LLVMIntSGT;
     s->below = p == LLVMIntUGT || p == LLVMIntSGT || p == LLVMIntUGE ||
                p == LLVMIntSGE;
-    return p != LLVMIntEQ && p != LLVMIntNE && is_limit(l, s->limit) &&
+    return p != LLVMIntEQ && p != LLVMIntNE &&
+           hdi_linear_is_uniform(l, s->limit) &&
            is_id(l, s->id, s->is_signed) &&
            (s->remade || (is_known(l, s->limit, 0) && is_known(l, s->id, 0)));
 }

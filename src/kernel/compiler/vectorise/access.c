@@ -200,15 +200,15 @@ static bool find_likely(const struct hdi_wide *w, LLVMValueRef pointer,
          !LLVMIsAZExtInst(likely->extension)))
         return false;
     likely->index = LLVMGetOperand(likely->extension, 0);
-    struct hdi_class base = hdi_linear_class(w->linear, likely->base);
-    struct hdi_class index = hdi_linear_class(w->linear, likely->index);
+    int64_t base = hdi_linear_step(w->linear, likely->base).by;
+    int64_t index = hdi_linear_step(w->linear, likely->index).by;
     int64_t element = (int64_t)LLVMABISizeOfType(
         w->emit->llvm->layout, LLVMGetGEPSourceElementType(pointer));
-    likely->reach = index.step * ((int64_t)w->lanes - 1);
-    return LLVMTypeOf(likely->index) == w->emit->i32 &&
-           base.kind == HDI_LANES_LINEAR && index.kind == HDI_LANES_LINEAR &&
-           index.step > 0 && likely->reach < INT32_MAX &&
-           base.step + index.step * element == size;
+    if (LLVMTypeOf(likely->index) != w->emit->i32 || base == HDI_STEP_VARIES ||
+        index <= 0 || index > INT32_MAX)
+        return false;
+    likely->reach = index * ((int64_t)w->lanes - 1);
+    return likely->reach < INT32_MAX && base + index * element == size;
 }
 
 bool hdi_wide_is_likely(const struct hdi_wide *w, LLVMValueRef pointer,
@@ -410,14 +410,13 @@ static LLVMValueRef find_pair(const struct hdi_wide *w, LLVMValueRef access)
     bool is_store = LLVMIsAStoreInst(access) != NULL;
     LLVMTypeRef type = hdi_access_type(access);
     LLVMValueRef pointer = LLVMGetOperand(access, is_store);
-    struct hdi_class c = hdi_linear_class(w->linear, pointer);
+    int64_t step = hdi_linear_step(w->linear, pointer).by;
     struct likely likely;
 
     if ((type != w->emit->i32 && LLVMGetTypeKind(type) != LLVMFloatTypeKind) ||
         w->emit->screening || !hdi_rule_is_on(w->emit->llvm, HDI_RULE_PAIR))
         return NULL;
-    if (c.kind == HDI_LANES_LINEAR &&
-        (c.step == 0 || c.step == 4 || c.step == -4))
+    if (step == 0 || step == 4 || step == -4)
         return NULL;
     return find_likely(w, pointer, 4, &likely) ? NULL : find_other(w, access);
 }
@@ -461,11 +460,11 @@ static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
 {
     struct likely likely;
     LLVMValueRef pointer = LLVMGetOperand(load, 0);
-    struct hdi_class c = hdi_linear_class(w->linear, pointer);
+    int64_t step = hdi_linear_step(w->linear, pointer).by;
     unsigned align = LLVMGetAlignment(load);
     int64_t size = (int64_t)LLVMABISizeOfType(w->emit->llvm->layout, type);
     int64_t stride =
-        c.kind == HDI_LANES_LINEAR && c.step % size == 0 ? c.step / size : 0;
+        step != HDI_STEP_VARIES && step % size == 0 ? step / size : 0;
     LLVMValueRef result;
 
     if (stride == 1)
@@ -557,11 +556,10 @@ static void write_elements(struct hdi_wide *w, LLVMValueRef store,
     struct likely likely;
     LLVMValueRef pointer = LLVMGetOperand(store, 1);
     LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(value));
-    struct hdi_class c = hdi_linear_class(w->linear, pointer);
     unsigned align = LLVMGetAlignment(store);
     int64_t size = (int64_t)LLVMABISizeOfType(w->emit->llvm->layout, type);
 
-    if (c.kind == HDI_LANES_LINEAR && c.step == size) {
+    if (hdi_linear_step(w->linear, pointer).by == size) {
         store_neighbours(w, store, value, hdi_emit_operand(w->emit, pointer),
                          NULL);
     } else if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
@@ -587,11 +585,9 @@ void hdi_widen_store(struct hdi_wide *w, LLVMValueRef store)
 {
     LLVMValueRef value = LLVMGetOperand(store, 0);
     LLVMValueRef pointer = LLVMGetOperand(store, 1);
-    struct hdi_class c = hdi_linear_class(w->linear, pointer);
-    struct hdi_class v = hdi_linear_class(w->linear, value);
+    bool one_place = hdi_linear_is_uniform(w->linear, pointer);
 
-    if (c.kind != HDI_LANES_VARY && c.step == 0 && v.kind != HDI_LANES_VARY &&
-        v.step == 0) {
+    if (one_place && hdi_linear_is_uniform(w->linear, value)) {
         hdi_emit_instruction(w->emit, store);
         return;
     }
@@ -599,7 +595,7 @@ void hdi_widen_store(struct hdi_wide *w, LLVMValueRef store)
         hdi_by_lane(w, store, no_lanes);
         return;
     }
-    if (c.kind != HDI_LANES_VARY && c.step == 0) {
+    if (one_place) {
         store_last(w, store);
         return;
     }

@@ -79,7 +79,7 @@ void hdi_wide_take(struct hdi_wide *w, size_t start, size_t slot)
     struct hdi_emit *e = w->emit;
     struct hdi_kept *kept = &e->kept[slot];
     LLVMTypeRef type = e->flow->slots[slot].type;
-    bool varies = w->linear->slots[slot].kind == HDI_LANES_VARY;
+    bool varies = hdi_linear_slot_varies(w->linear, slot);
     LLVMTypeRef wide_type = hdi_wide_type(w, type);
     LLVMValueRef value;
 
@@ -109,14 +109,14 @@ void hdi_wide_keep(struct hdi_wide *w, size_t slot)
     struct hdi_emit *e = w->emit;
     const struct hdi_kept *kept = &e->kept[slot];
     LLVMTypeRef type = e->flow->slots[slot].type;
-    struct hdi_class c = w->linear->slots[slot];
-    bool varies = c.kind == HDI_LANES_VARY;
+    struct hdi_step step = hdi_linear_slot(w->linear, slot);
+    bool varies = step.by == HDI_STEP_VARIES;
     LLVMValueRef value =
         LLVMBuildLoad2(e->builder, varies ? hdi_wide_type(w, type) : type,
                        varies ? kept->wide : kept->work, "");
 
     if (e->flow->slots[slot].place == HDI_PLACE_ITEMS) {
-        write_items(w, slot, varies ? value : hdi_wide_spread(w, value, c));
+        write_items(w, slot, varies ? value : hdi_wide_spread(w, value, step));
         return;
     }
     if (varies) { // all that are on hold the same

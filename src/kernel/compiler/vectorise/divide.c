@@ -71,10 +71,8 @@ static LLVMValueRef quotient(struct hdi_wide *w, LLVMValueRef n, LLVMValueRef d)
 
 bool hdi_divide(struct hdi_wide *w, LLVMValueRef x)
 {
-    if (!hdi_rule_is_on(w->emit->llvm, HDI_RULE_DIVIDE) || !hdi_can_divide(x))
-        return false;
-    struct hdi_class c = hdi_linear_class(w->linear, LLVMGetOperand(x, 1));
-    if (c.kind == HDI_LANES_VARY || c.step != 0)
+    if (!hdi_rule_is_on(w->emit->llvm, HDI_RULE_DIVIDE) || !hdi_can_divide(x) ||
+        !hdi_linear_is_uniform(w->linear, LLVMGetOperand(x, 1)))
         return false;
 
     LLVMBuilderRef b = w->emit->builder;

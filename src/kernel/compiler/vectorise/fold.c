@@ -25,10 +25,8 @@ static LLVMValueRef neutral(LLVMAtomicRMWBinOp operation, LLVMTypeRef type)
 
 bool hdi_fold(struct hdi_wide *w, LLVMValueRef x)
 {
-    if (!hdi_rule_is_on(w->emit->llvm, HDI_RULE_FOLD) || !hdi_can_fold(x))
-        return false;
-    struct hdi_class at = hdi_linear_class(w->linear, LLVMGetOperand(x, 0));
-    if (at.kind == HDI_LANES_VARY || at.step != 0)
+    if (!hdi_rule_is_on(w->emit->llvm, HDI_RULE_FOLD) || !hdi_can_fold(x) ||
+        !hdi_linear_is_uniform(w->linear, LLVMGetOperand(x, 0)))
         return false;
 
     LLVMAtomicRMWBinOp operation = LLVMGetAtomicRMWBinOp(x);

@@ -177,18 +177,17 @@ static void find_others(struct search *s, LLVMValueRef first)
 static bool find(const struct hdi_wide *w, LLVMValueRef first, struct record *r)
 {
     LLVMTypeRef type = hdi_access_type(first);
-    struct hdi_class c =
-        hdi_linear_class(w->linear, LLVMGetOperand(first, is_store(first)));
+    int64_t step =
+        hdi_linear_step(w->linear, LLVMGetOperand(first, is_store(first))).by;
     uint64_t size = element_size(w, type);
 
     if (!hdi_rule_is_on(w->emit->llvm, HDI_RULE_RECORD) || size == 0 ||
-        c.kind != HDI_LANES_LINEAR || c.step <= 0 ||
-        (uint64_t)c.step % size != 0 || (uint64_t)c.step == size ||
-        (uint64_t)c.step / size > MAX_ELEMENTS)
+        step == HDI_STEP_VARIES || step <= 0 || (uint64_t)step % size != 0 ||
+        (uint64_t)step == size || (uint64_t)step / size > MAX_ELEMENTS)
         return false;
     *r = (struct record){.type = type,
                          .size = size,
-                         .stride = (unsigned)((uint64_t)c.step / size)};
+                         .stride = (unsigned)((uint64_t)step / size)};
     struct search search = {.wide = w, .record = r};
     find_others(&search, first);
     r->used = (unsigned)((search.high - search.low) / (int64_t)size) + 1;

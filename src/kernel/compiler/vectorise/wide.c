@@ -110,29 +110,29 @@ LLVMValueRef hdi_wide_blend(struct hdi_wide *w, LLVMValueRef mask,
 // Values ----------------------------------------------------------------------
 
 LLVMValueRef hdi_wide_spread(struct hdi_wide *w, LLVMValueRef scalar,
-                             struct hdi_class c)
+                             struct hdi_step step)
 {
     LLVMBuilderRef b = w->emit->builder;
 
-    if (c.kind == HDI_LANES_UNKNOWN && LLVMIsUndef(scalar))
+    if (LLVMIsUndef(scalar))
         return LLVMGetUndef(hdi_wide_type(w, LLVMTypeOf(scalar)));
-    if (c.step == 0)
+    if (step.by == 0)
         return hdi_wide_splat(w, scalar);
     if (LLVMGetTypeKind(LLVMTypeOf(scalar)) == LLVMPointerTypeKind) {
-        LLVMValueRef steps = hdi_wide_iota(w, w->emit->i64, c.step);
+        LLVMValueRef steps = hdi_wide_iota(w, w->emit->i64, step.by);
         return LLVMBuildGEP2(b, w->emit->i8, scalar, &steps, 1, "");
     }
     return LLVMBuildAdd(b, hdi_wide_splat(w, scalar),
-                        hdi_wide_iota(w, LLVMTypeOf(scalar), c.step), "");
+                        hdi_wide_iota(w, LLVMTypeOf(scalar), step.by), "");
 }
 
 // Poison for what varies and has no copy.
 LLVMValueRef hdi_wide_value(struct hdi_wide *w, LLVMValueRef value)
 {
-    struct hdi_class c = hdi_linear_class(w->linear, value);
+    struct hdi_step step = hdi_linear_step(w->linear, value);
 
-    if (c.kind != HDI_LANES_VARY)
-        return hdi_wide_spread(w, hdi_emit_operand(w->emit, value), c);
+    if (step.by != HDI_STEP_VARIES)
+        return hdi_wide_spread(w, hdi_emit_operand(w->emit, value), step);
     LLVMValueRef vector = hdi_map_get(&w->vectors, value);
     return vector ? vector : LLVMGetPoison(hdi_wide_type(w, LLVMTypeOf(value)));
 }
@@ -241,10 +241,10 @@ LLVMValueRef hdi_wide_lane(struct hdi_wide *w, LLVMValueRef value,
                            LLVMValueRef lane)
 {
     LLVMBuilderRef b = w->emit->builder;
-    struct hdi_class c = hdi_linear_class(w->linear, value);
+    struct hdi_step step = hdi_linear_step(w->linear, value);
 
-    if (c.kind != HDI_LANES_VARY)
-        return linear_lane(w, value, c.step, lane);
+    if (step.by != HDI_STEP_VARIES)
+        return linear_lane(w, value, step.by, lane);
     bool here = LLVMGetInstructionParent(value) ==
                 w->emit->flow->blocks[w->linear->order->blocks[w->at]].block;
     LLVMOpcode code = LLVMGetInstructionOpcode(value);

@@ -51,7 +51,7 @@ LLVMValueRef hdi_wide_call(struct hdi_wide *wide, unsigned id,
 
 // All lanes' values from that of lane 0.
 LLVMValueRef hdi_wide_spread(struct hdi_wide *wide, LLVMValueRef scalar,
-                             struct hdi_class class);
+                             struct hdi_step step);
 
 // The copies of a value for all lanes.
 LLVMValueRef hdi_wide_value(struct hdi_wide *wide, LLVMValueRef value);

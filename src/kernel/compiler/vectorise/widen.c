@@ -25,7 +25,7 @@ static LLVMValueRef lane_0(struct hdi_wide *w, LLVMValueRef x)
     LLVMValueRef operand = LLVMGetOperand(x, 0);
 
     if (LLVMIsAZExtInst(x) && LLVMGetNNeg(x) &&
-        hdi_linear_class(w->linear, operand).is_signed)
+        hdi_linear_step(w->linear, operand).is_signed)
         return LLVMBuildSExt(e->builder, hdi_emit_operand(e, operand),
                              LLVMTypeOf(x), "");
     if (LLVMGetInstructionOpcode(x) == LLVMOr)
@@ -37,8 +37,8 @@ static LLVMValueRef lane_0(struct hdi_wide *w, LLVMValueRef x)
 static void scalar(struct hdi_wide *w, LLVMValueRef x)
 {
     struct hdi_emit *e = w->emit;
-    struct hdi_class c = hdi_linear_class(w->linear, x);
-    LLVMValueRef copy = c.step != 0 && !w->certain ? lane_0(w, x) : NULL;
+    int64_t step = hdi_linear_step(w->linear, x).by;
+    LLVMValueRef copy = step != 0 && !w->certain ? lane_0(w, x) : NULL;
 
     if (copy) {
         hdi_map_set(&e->values, x, copy);
@@ -47,7 +47,7 @@ static void scalar(struct hdi_wide *w, LLVMValueRef x)
     hdi_emit_instruction(e, x);
     copy = hdi_map_get(&e->values, x);
     // Lane 0 may be off: what is promised for the others need not hold for it.
-    if (c.step != 0 && !w->certain && LLVMIsAInstruction(copy) &&
+    if (step != 0 && !w->certain && LLVMIsAInstruction(copy) &&
         LLVMGetInstructionOpcode(copy) == LLVMGetInstructionOpcode(x))
         hdi_promise_nothing(copy);
 }
@@ -116,11 +116,9 @@ static LLVMValueRef gep(struct hdi_wide *w, LLVMValueRef x)
         return NULL;
     for (unsigned i = 0; i < count; i++) {
         LLVMValueRef operand = LLVMGetOperand(x, i);
-        operands[i] =
-            hdi_linear_class(w->linear, operand).kind == HDI_LANES_LINEAR &&
-                    hdi_linear_class(w->linear, operand).step == 0
-                ? hdi_emit_operand(w->emit, operand)
-                : hdi_wide_value(w, operand);
+        operands[i] = hdi_linear_is_uniform(w->linear, operand)
+                          ? hdi_emit_operand(w->emit, operand)
+                          : hdi_wide_value(w, operand);
     }
     LLVMValueRef copy =
         LLVMBuildGEP2(w->emit->builder, LLVMGetGEPSourceElementType(x),
@@ -136,10 +134,9 @@ static LLVMValueRef choice(struct hdi_wide *w, LLVMValueRef x)
     if (!hdi_has_lanes(LLVMTypeOf(condition)))
         return NULL;
     // A bit may grow from lane to lane, too.
-    struct hdi_class c = hdi_linear_class(w->linear, condition);
-    condition = c.kind == HDI_LANES_VARY || c.step != 0
-                    ? hdi_wide_value(w, condition)
-                    : hdi_emit_operand(w->emit, condition);
+    condition = hdi_linear_is_uniform(w->linear, condition)
+                    ? hdi_emit_operand(w->emit, condition)
+                    : hdi_wide_value(w, condition);
     return LLVMBuildSelect(w->emit->builder, condition,
                            hdi_wide_value(w, LLVMGetOperand(x, 1)),
                            hdi_wide_value(w, LLVMGetOperand(x, 2)), "");
@@ -229,7 +226,7 @@ static void store_slot(struct hdi_wide *w, LLVMValueRef store, size_t slot)
     LLVMValueRef value = LLVMGetOperand(store, 0);
     const struct hdi_kept *kept = &e->kept[slot];
 
-    if (w->linear->slots[slot].kind != HDI_LANES_VARY) {
+    if (!hdi_linear_slot_varies(w->linear, slot)) {
         LLVMBuildStore(e->builder, hdi_emit_operand(e, value), kept->work);
         return;
     }
@@ -245,7 +242,7 @@ static void load_slot(struct hdi_wide *w, LLVMValueRef load, size_t slot)
 {
     struct hdi_emit *e = w->emit;
 
-    if (w->linear->slots[slot].kind != HDI_LANES_VARY)
+    if (!hdi_linear_slot_varies(w->linear, slot))
         hdi_map_set(&e->values, load,
                     LLVMBuildLoad2(e->builder, LLVMTypeOf(load),
                                    e->kept[slot].work, ""));

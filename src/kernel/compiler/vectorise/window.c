@@ -102,8 +102,8 @@ static bool has_place(const struct hdi_wide *w, LLVMValueRef x)
     if (!LLVMIsAStoreInst(x) || !hdi_is_plain_access(x))
         return false;
     LLVMValueRef pointer = LLVMGetOperand(x, 1);
-    struct hdi_class c = hdi_linear_class(w->linear, pointer);
-    return c.kind == HDI_LANES_LINEAR && c.step >= 0 &&
+    int64_t step = hdi_linear_step(w->linear, pointer).by;
+    return step != HDI_STEP_VARIES && step >= 0 &&
            hdi_emit_is_remakable(w->emit->flow, pointer);
 }
 
@@ -257,8 +257,8 @@ static LLVMValueRef is_calm(struct hdi_wide *w, const struct window *window,
     is_in_calm_loop(w, &places);
     for (unsigned i = 0; i < places.count; i++) {
         LLVMValueRef pointer = LLVMGetOperand(places.stores[i], 1);
-        struct hdi_class c = hdi_linear_class(w->linear, pointer);
-        uint64_t bytes = (uint64_t)c.step * (w->lanes - 1) +
+        int64_t step = hdi_linear_step(w->linear, pointer).by;
+        uint64_t bytes = (uint64_t)step * (w->lanes - 1) +
                          LLVMABISizeOfType(e->llvm->layout,
                                            hdi_access_type(places.stores[i]));
         LLVMValueRef first = LLVMBuildPtrToInt(

@@ -51,6 +51,22 @@ endif()
 set(HDI_MODULE_FILE heddle_compiler.so)
 set(HDI_MODULE_BUILD ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/heddle)
 set(HDI_MODULE_INSTALL ${CMAKE_INSTALL_FULL_LIBDIR}/heddle)
+
+# What libheddle and the compiler module, which hands it structures and code,
+# have to agree on: each is told by the headers that it was built with.
+set(border ${PROJECT_VERSION})
+foreach(header src/kernel/build.h src/kernel/compiler.h src/kernel/image.h
+        src/kernel/opencl.h src/kernel/rules.h src/kernel/footprint/footprint.h
+        src/backend/checks.h src/backend/device_launch.h src/backend/frame.h
+        src/base/error.h src/base/text.h include/heddle/kernel.h
+        include/heddle/status.h)
+  set(header ${PROJECT_SOURCE_DIR}/${header})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+  file(SHA256 ${header} digest)
+  string(APPEND border ${digest})
+endforeach()
+string(SHA256 border ${border})
+string(SUBSTRING ${border} 0 16 HDI_COMPILER_BORDER)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tools.h.in
   ${CMAKE_BINARY_DIR}/generated/tools.h)
 
@@ -103,6 +119,18 @@ endif()
 add_library(heddle_compiler_static STATIC $<TARGET_OBJECTS:heddle_compiler_objects>)
 target_link_directories(heddle_compiler_static PUBLIC ${llvm_libdir})
 target_link_libraries(heddle_compiler_static PUBLIC heddle_static LLVM-19)
+
+# A program beside a module that was built with other headers.
+add_library(stale_compiler MODULE ${PROJECT_SOURCE_DIR}/src/kernel/program/stale_module.c)
+target_include_directories(stale_compiler PRIVATE ${PROJECT_SOURCE_DIR}/include
+  ${PROJECT_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+set_target_properties(stale_compiler PROPERTIES PREFIX "" OUTPUT_NAME heddle_compiler
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/stale/heddle)
+heddle_inside(stale_test ${PROJECT_SOURCE_DIR}/src/kernel/program/stale_test.c)
+set_target_properties(stale_test PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/stale)
+add_dependencies(stale_test stale_compiler)
+add_test(NAME stale_test COMMAND stale_test)
 
 function(heddle_compiler_test room name)
   heddle_inside(${name} ${PROJECT_SOURCE_DIR}/src/kernel/compiler/${room}/${name}.c)

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -19,7 +20,7 @@
 #define HDI_COMPILER_SYMBOL "hdi_compiler_table"
 
 enum {
-    HDI_COMPILER_VERSION = 10 // of this border
+    HDI_COMPILER_VERSION = 11 // of the members of struct hdi_compiler
 };
 
 enum hdi_part_kind {
@@ -60,8 +61,11 @@ static inline bool hdi_options_have(const char *const *options,
     return false;
 }
 
+// The first two tell whether the others, and all they hand over, are what the
+// caller takes them to be.
 struct hdi_compiler {
     int version;
+    uint64_t border; // of the headers of both sides: HDI_COMPILER_BORDER
     // Any thread. `build` is written on success only.
     hd_status (*build)(const struct hdi_source *source, struct hdi_build *build,
                        struct hd_error *error);

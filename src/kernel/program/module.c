@@ -118,9 +118,12 @@ static void open_module(void)
     if (!table)
         snprintf(failure, sizeof(failure),
                  "the compiler module cannot be opened: %s", dlerror());
-    else if (table->version != HDI_COMPILER_VERSION)
+    else if (table->version != HDI_COMPILER_VERSION ||
+             table->border != HDI_COMPILER_BORDER)
         snprintf(failure, sizeof(failure),
-                 "%s belongs to another version of Heddle", path.data);
+                 "the compiler module %s does not fit this libheddle, it is of "
+                 "another build: build or install both together",
+                 path.data);
     else
         opened = table;
     hdi_text_free(&path);

@@ -12,6 +12,7 @@
 #include "kernel/compiler/tools/linker.h"
 #include "kernel/compiler/tools/march.h"
 #include "kernel/compiler/tools/translator.h"
+#include "tools.h"
 
 // The only symbol that leaves the module (compiler.h); libheddle finds it by
 // its name.
@@ -232,5 +233,6 @@ static hd_status make(const struct hdi_source *source, struct hdi_build *build,
 __attribute__((visibility("default")))
 const struct hdi_compiler hdi_compiler_table = {
     .version = HDI_COMPILER_VERSION,
+    .border = HDI_COMPILER_BORDER,
     .build = make,
 };

@@ -4,6 +4,7 @@
 // along without.
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -291,6 +292,39 @@ static void try_all(bool messages)
     hd_cluster_leave(cluster);
 }
 
+static uint64_t addresses(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+
+    CHECK(file && fscanf(file, "%lu", &pages) == 1);
+    fclose(file);
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+// A field that the process has no addresses for: the same, though it is MPI
+// that makes the memory.
+static void addresses_run_short(void)
+{
+    struct hd_map *large;
+    struct hd_field *field;
+    struct rlimit limit, small;
+
+    CHECK_OK(hd_cluster_join(NULL, &cluster, &error), error);
+    large = parse("96000000 nodes 3");
+    CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
+    small = (struct rlimit){addresses() + (32 << 20), limit.rlim_max};
+    CHECK(!is_short() || setrlimit(RLIMIT_AS, &small) == 0);
+    hd_status status = hd_field_create(cluster, 1, large, &field, &error);
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    CHECK(status == HD_ENOMEM);
+    CHECK(is_short() || strstr(error.text, "process 1"));
+    CHECK_OK(hd_field_create(cluster, 1, large, &field, &error), error);
+    hd_field_destroy(field);
+    hd_map_destroy(large);
+    hd_cluster_leave(cluster);
+}
+
 int main(int count, char **words)
 {
     CHECK(count == 2);
@@ -298,5 +332,6 @@ int main(int count, char **words)
     CHECK(shortage_watch(NULL));
     try_all(false);
     try_all(true);
+    addresses_run_short();
     return 0;
 }

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -29,7 +30,8 @@ enum {
     PAUSES = 2000,   // looks before the processor is given to others
     YIELDS = 2000,   // and before it is left for a while
     NAP = 20000,     // [ns]
-    LINE = 64        // of the cache [bytes]
+    LINE = 64,       // of the cache [bytes]
+    SPARE = 1 << 20  // what an implementation needs beside [bytes]
 };
 
 struct hdi_transfer {
@@ -542,6 +544,23 @@ static void *find_memory(const struct mpi_net *n, MPI_Win window, uint32_t node)
     return (char *)memory + (LINE - (uintptr_t)memory % LINE) % LINE;
 }
 
+// Whether this process has room for the memory of all of its machine. Asked
+// before MPI is: where one process cannot map it, Open MPI leaves the others
+// waiting for it.
+static bool has_room(const struct mpi_net *n, uint64_t size)
+{
+    uint64_t all = 0;
+
+    if (MPI_Allreduce(&size, &all, 1, MPI_UINT64_T, MPI_SUM, n->machine) !=
+            MPI_SUCCESS ||
+        all < size || all > SIZE_MAX - SPARE)
+        return false;
+    void *memory = mmap(NULL, all + SPARE, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return memory != MAP_FAILED && munmap(memory, all + SPARE) == 0;
+}
+
 static hd_status module_share(struct hdi_net *net, uint64_t size,
                               struct hdi_shared **shared)
 {
@@ -553,6 +572,10 @@ static hd_status module_share(struct hdi_net *net, uint64_t size,
 
     pthread_mutex_lock(&n->lock);
     bool done = all_have(n->world, fits);
+    if (done) {
+        fits = has_room(n, size + 2 * LINE);
+        done = all_have(n->world, fits);
+    }
     if (done) {
         int result = MPI_Win_allocate_shared(
             (MPI_Aint)((size + 2 * LINE) / LINE * LINE), 1, MPI_INFO_NULL,

@@ -253,16 +253,16 @@ static hd_status transfer_all(struct work *w)
     return HD_OK;
 }
 
-// Sums wrap around, and their order does not matter. `status`: how it went here
-// until now.
-static hd_status add_sums(struct work *w, hd_status status, uint64_t *sum)
+// Sums wrap around, and their order does not matter.
+static hd_status add_sums(struct work *w, uint64_t *sum)
 {
     struct hd_cluster *cluster = w->field->cluster;
     uint64_t *all = calloc(cluster->net->count, sizeof(*all));
+    hd_status status = hdi_cluster_agree(
+        cluster, "sums of a file", 0,
+        all ? HD_OK : hdi_fail(w->error, HD_ENOMEM, "no memory for a checksum"),
+        w->error);
 
-    if (status == HD_OK && !all)
-        status = hdi_fail(w->error, HD_ENOMEM, "no memory for a checksum");
-    status = hdi_cluster_agree(cluster, "sums of a file", 0, status, w->error);
     if (status == HD_OK)
         status = hdi_cluster_gather(cluster, &w->sum, sizeof(w->sum),
                                     (char *)all, w->error);
@@ -299,8 +299,9 @@ static hd_status finish(struct work *w, hd_status status)
 }
 
 // The file is made by one process before the agreement, and opened by the
-// others after it: then it is there. It takes its name when all have written:
-// half a file would look like a checkpoint, and replace one that is whole.
+// others after it: then it is there. It takes its name when all have written
+// and its sum is known: half a file would look like a checkpoint, and replace
+// one that is whole.
 hd_status hd_field_save(struct hd_field *field, const char *path,
                         const char *dtype, uint64_t *sum,
                         struct hd_error *error)
@@ -334,13 +335,16 @@ hd_status hd_field_save(struct hd_field *field, const char *path,
                                    error);
     }
     finish(&w, HD_EIO);
+    if (status == HD_OK)
+        status = add_sums(&w, sum);
     if (status == HD_OK) {
-        if (first && made && rename(w.part, path) != 0)
+        if (made && rename(w.part, path) != 0)
             status = fail(&w, "replace", errno);
-        status = add_sums(&w, status, sum);
-    } else if (first && made) {
-        unlink(w.part);
+        status = hdi_cluster_agree(cluster, "hd_field_save(): name", 0, status,
+                                   error);
     }
+    if (status != HD_OK && made)
+        unlink(w.part);
     free(w.part);
     return status;
 }
@@ -369,7 +373,7 @@ hd_status hd_field_load(struct hd_field *field, const char *path,
     }
     finish(&w, HD_EIO);
     if (status == HD_OK)
-        status = add_sums(&w, HD_OK, &is);
+        status = add_sums(&w, &is);
     if (status == HD_OK && sum && is != *sum)
         status =
             hdi_fail(error, HD_EIO,

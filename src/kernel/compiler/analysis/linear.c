@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+enum {
+    MAX_FIXED = 24 // instructions of a value that work-items find again
+};
+
 // Any value will do for what is still UNKNOWN.
 static struct hdi_step known(struct hdi_step step)
 {
@@ -158,6 +162,42 @@ static bool follow(struct hdi_linear *l, size_t from)
     return changed;
 }
 
+// Whether a work-item finds the same whenever it computes the value: it follows
+// from ids and arguments alone.
+static bool is_fixed(const struct hdi_flow *flow, LLVMValueRef value,
+                     unsigned *budget)
+{
+    if (!LLVMIsAInstruction(value))
+        return true;
+    if ((*budget)-- == 0)
+        return false;
+    LLVMValueRef origin = hdi_origin(flow, value);
+    if (origin != value)
+        return is_fixed(flow, origin, budget);
+    enum hdi_call kind = hdi_call_kind(value);
+    bool is_id = kind <= HDI_CALL_WORK_DIM;
+    if (!is_id && !LLVMIsABinaryOperator(value) && !LLVMIsACastInst(value) &&
+        !LLVMIsAICmpInst(value) && !LLVMIsASelectInst(value) &&
+        !LLVMIsAGetElementPtrInst(value))
+        return false;
+    unsigned count = is_id ? LLVMGetNumArgOperands(value)
+                           : (unsigned)LLVMGetNumOperands(value);
+    for (unsigned i = 0; i < count; i++)
+        if (!is_fixed(flow, LLVMGetOperand(value, i), budget))
+            return false;
+    return true;
+}
+
+// Lanes that wait keep what they had where the slot is stored again, which is
+// the same if nothing else is stored there.
+static bool stays(const struct hdi_linear *l, size_t slot)
+{
+    LLVMValueRef stored = l->flow->slots[slot].only_stored;
+    unsigned budget = MAX_FIXED;
+
+    return stored && is_fixed(l->flow, stored, &budget);
+}
+
 static bool look_at(struct hdi_linear *l, size_t at, LLVMValueRef x)
 {
     const struct hdi_flow *flow = l->flow;
@@ -168,7 +208,7 @@ static bool look_at(struct hdi_linear *l, size_t at, LLVMValueRef x)
     if (slot == SIZE_MAX)
         return false;
     struct hdi_step now = hdi_affine_proof(&l->steps, LLVMGetOperand(x, 0));
-    if (hdi_bit(l->waiting + at * flow->live_words, slot))
+    if (hdi_bit(l->waiting + at * flow->live_words, slot) && !stays(l, slot))
         now = hdi_step_varies;
     struct hdi_step *step = &l->steps.slots[slot];
     return hdi_step_set(step, hdi_step_meet(*step, now));

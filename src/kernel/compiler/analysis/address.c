@@ -19,6 +19,16 @@ static bool is_exact(LLVMValueRef value, bool is_signed)
            (is_signed ? LLVMGetNSW(value) : LLVMGetNUW(value));
 }
 
+// (ulong)(uint)index, as LLVM writes it.
+static bool is_low_half(LLVMValueRef index)
+{
+    LLVMValueRef mask =
+        LLVMIsABinaryOperator(index) ? LLVMGetOperand(index, 1) : NULL;
+    return mask && LLVMGetInstructionOpcode(index) == LLVMAnd &&
+           LLVMIsAConstantInt(mask) &&
+           LLVMConstIntGetZExtValue(mask) == UINT32_MAX;
+}
+
 static void add_offset(struct hdi_address *address, LLVMValueRef constant,
                        int64_t scale)
 {
@@ -28,32 +38,42 @@ static void add_offset(struct hdi_address *address, LLVMValueRef constant,
 }
 
 // An index of 32 bits wraps before it is extended: a constant may be taken out
-// of it only where the sum is promised not to. One of 64 bits wraps as the
-// address does, so any constant may.
+// of it only where the sum is promised not to, or `is_likely` not to. One of 64
+// bits wraps as the address does, so any constant may.
 static void split_index(const struct hdi_flow *flow,
-                        struct hdi_address *address, LLVMValueRef index)
+                        struct hdi_address *address, LLVMValueRef index,
+                        bool is_likely)
 {
+    bool is_short;
+
     index = hdi_origin(flow, index);
-    if (LLVMIsASExtInst(index) || LLVMIsAZExtInst(index)) {
-        address->is_signed = LLVMIsASExtInst(index) || LLVMGetNNeg(index);
-        index = hdi_origin(flow, LLVMGetOperand(index, 0));
-    } else {
-        address->is_signed = !hdi_is_integer(LLVMTypeOf(index), 64);
+    is_short = !hdi_is_integer(LLVMTypeOf(index), 64);
+    address->is_signed = is_short;
+    for (;; index = hdi_origin(flow, LLVMGetOperand(index, 0))) {
+        LLVMValueRef constant = added(index);
+        if (constant && (!is_short || (is_likely && address->extension) ||
+                         is_exact(index, address->is_signed))) {
+            add_offset(address, constant, address->scale);
+            address->added += is_short ? LLVMConstIntGetSExtValue(constant) : 0;
+        } else if (!address->extension &&
+                   (LLVMIsASExtInst(index) || LLVMIsAZExtInst(index) ||
+                    (is_likely && is_low_half(index)))) {
+            is_short = true;
+            address->extension = index;
+            address->is_signed = !LLVMIsABinaryOperator(index) &&
+                                 (LLVMIsASExtInst(index) || LLVMGetNNeg(index));
+        } else {
+            break;
+        }
     }
-    bool is_short = !hdi_is_integer(LLVMTypeOf(index), 64);
-    for (LLVMValueRef constant;
-         (constant = added(index)) &&
-         (!is_short || is_exact(index, address->is_signed));
-         index = hdi_origin(flow, LLVMGetOperand(index, 0)))
-        add_offset(address, constant, address->scale);
     address->index = index;
 }
 
 // Constants of all steps are taken into the offset, but one index alone: a
 // second one ends the search, and the address so far is the base.
-struct hdi_address hdi_address_of(const struct hdi_llvm *llvm,
-                                  const struct hdi_flow *flow,
-                                  LLVMValueRef pointer)
+static struct hdi_address split(const struct hdi_llvm *llvm,
+                                const struct hdi_flow *flow,
+                                LLVMValueRef pointer, bool is_likely)
 {
     struct hdi_address address = {.base = hdi_origin(flow, pointer)};
 
@@ -68,18 +88,32 @@ struct hdi_address hdi_address_of(const struct hdi_llvm *llvm,
             break;
         } else {
             address.scale = scale;
-            split_index(flow, &address, index);
+            split_index(flow, &address, index, is_likely);
         }
         address.base = hdi_origin(flow, LLVMGetOperand(gep, 0));
     }
     return address;
 }
 
+struct hdi_address hdi_address_of(const struct hdi_llvm *llvm,
+                                  const struct hdi_flow *flow,
+                                  LLVMValueRef pointer)
+{
+    return split(llvm, flow, pointer, false);
+}
+
+struct hdi_address hdi_address_likely(const struct hdi_llvm *llvm,
+                                      const struct hdi_flow *flow,
+                                      LLVMValueRef pointer)
+{
+    return split(llvm, flow, pointer, true);
+}
+
 bool hdi_address_is_beside(const struct hdi_address *a,
                            const struct hdi_address *b)
 {
     return a->base == b->base && a->index == b->index && a->scale == b->scale &&
-           a->is_signed == b->is_signed;
+           a->is_signed == b->is_signed && !a->extension == !b->extension;
 }
 
 LLVMValueRef hdi_address_root(const struct hdi_flow *flow, LLVMValueRef pointer)

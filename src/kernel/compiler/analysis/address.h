@@ -12,6 +12,8 @@ struct hdi_address {
     LLVMValueRef index; // maybe shorter than addresses; NULL: there is none
     bool is_signed;     // a shorter one has a sign
     int64_t scale, offset;
+    LLVMValueRef extension; // of the shorter one, NULL: it is none
+    int64_t added;          // before that: of the offset, in elements
 };
 
 // As many constants as can be told apart are in the offset: what is added to an
@@ -19,6 +21,12 @@ struct hdi_address {
 struct hdi_address hdi_address_of(const struct hdi_llvm *llvm,
                                   const struct hdi_flow *flow,
                                   LLVMValueRef pointer);
+
+// The same, where the sum is not promised not to wrap either: it is true of the
+// numbers that do not.
+struct hdi_address hdi_address_likely(const struct hdi_llvm *llvm,
+                                      const struct hdi_flow *flow,
+                                      LLVMValueRef pointer);
 
 // Whether two differ in their offsets at most, wherever they are.
 bool hdi_address_is_beside(const struct hdi_address *a,

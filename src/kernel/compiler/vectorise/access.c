@@ -6,6 +6,7 @@
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/vectorise/ahead.h"
 #include "kernel/compiler/vectorise/bylane.h"
+#include "kernel/compiler/vectorise/likely.h"
 #include "kernel/compiler/vectorise/near.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -155,6 +156,65 @@ void hdi_access_scatter(struct hdi_wide *w, LLVMValueRef vector,
     hdi_wide_call(w, intrinsic_id("llvm.masked.scatter"), types, 2, args, 4);
 }
 
+// Small elements have no gather.
+static bool has_gather(const struct hdi_wide *w, LLVMTypeRef type)
+{
+    return LLVMABISizeOfType(w->emit->llvm->layout, type) >= 4;
+}
+
+// Elements far apart, one after the other.
+struct apart {
+    LLVMTypeRef type;
+    LLVMValueRef pointers, memory; // memory: alloca of all lanes' elements
+    unsigned align;
+    bool stores;
+};
+
+static void touch_one(struct hdi_wide *w, LLVMValueRef lane, void *data)
+{
+    const struct apart *a = data;
+    LLVMBuilderRef b = w->emit->builder;
+    LLVMValueRef there = LLVMBuildExtractElement(b, a->pointers, lane, "");
+    LLVMValueRef here =
+        LLVMBuildInBoundsGEP2(b, a->type, a->memory, &lane, 1, "");
+    LLVMValueRef element =
+        LLVMBuildLoad2(b, a->type, a->stores ? here : there, "");
+    LLVMValueRef store = LLVMBuildStore(b, element, a->stores ? there : here);
+
+    LLVMSetAlignment(a->stores ? store : element, a->align);
+}
+
+LLVMValueRef hdi_access_far_read(struct hdi_wide *w, LLVMTypeRef type,
+                                 LLVMValueRef pointers, unsigned align)
+{
+    LLVMTypeRef vector = hdi_wide_type(w, type);
+    struct apart apart = {.type = type, .pointers = pointers, .align = align};
+
+    if (has_gather(w, type))
+        return hdi_access_gather(w, type, pointers, align);
+    apart.memory = hdi_emit_alloca(w->emit, vector);
+    LLVMBuildStore(w->emit->builder, LLVMGetUndef(vector), apart.memory);
+    hdi_each_lane(w, touch_one, &apart);
+    return LLVMBuildLoad2(w->emit->builder, vector, apart.memory, "");
+}
+
+void hdi_access_far_write(struct hdi_wide *w, LLVMValueRef vector,
+                          LLVMValueRef pointers, unsigned align)
+{
+    struct apart apart = {.type = LLVMGetElementType(LLVMTypeOf(vector)),
+                          .pointers = pointers,
+                          .align = align,
+                          .stores = true};
+
+    if (has_gather(w, apart.type)) {
+        hdi_access_scatter(w, vector, pointers, align);
+        return;
+    }
+    apart.memory = hdi_emit_alloca(w->emit, LLVMTypeOf(vector));
+    LLVMBuildStore(w->emit->builder, vector, apart.memory);
+    hdi_each_lane(w, touch_one, &apart);
+}
+
 static bool is_whole(LLVMTypeRef type)
 {
     return hdi_has_lanes(type) &&
@@ -162,84 +222,20 @@ static bool is_whole(LLVMTypeRef type)
             LLVMGetIntTypeWidth(type) % 8 == 0);
 }
 
-// Small elements have no gather.
-static bool has_gather(const struct hdi_wide *w, LLVMTypeRef type)
-{
-    return LLVMABISizeOfType(w->emit->llvm->layout, type) >= 4;
-}
-
-// Likely neighbours -----------------------------------------------------------
-
-// An address base[(long)i], where the 32-bit i grows by a constant from lane to
-// lane but may wrap: looked at while running, it is that of neighbours nearly
-// always.
-// Lives while one access is written.
-struct likely {
-    LLVMValueRef base, extension, index;
-    int64_t reach; // of the index from lane 0 to the last
-};
-
-static bool is_here(const struct hdi_wide *w, LLVMValueRef value)
-{
-    const struct hdi_flow *flow = w->emit->flow;
-    return LLVMIsAInstruction(value) &&
-           LLVMGetInstructionParent(value) ==
-               flow->blocks[w->linear->order->blocks[w->at]].block;
-}
-
+// Whether the addresses of elements of that size are those of neighbours but
+// for an index that may wrap.
 static bool find_likely(const struct hdi_wide *w, LLVMValueRef pointer,
-                        int64_t size, struct likely *likely)
+                        int64_t size, struct hdi_likely *likely)
 {
-    if (!is_here(w, pointer) || !LLVMIsAGetElementPtrInst(pointer) ||
-        LLVMGetNumOperands(pointer) != 2)
-        return false;
-    likely->base = LLVMGetOperand(pointer, 0);
-    likely->extension = LLVMGetOperand(pointer, 1);
-    if (!is_here(w, likely->extension) ||
-        (!LLVMIsASExtInst(likely->extension) &&
-         !LLVMIsAZExtInst(likely->extension)))
-        return false;
-    likely->index = LLVMGetOperand(likely->extension, 0);
-    int64_t base = hdi_linear_step(w->linear, likely->base).by;
-    int64_t index = hdi_linear_step(w->linear, likely->index).by;
-    int64_t element = (int64_t)LLVMABISizeOfType(
-        w->emit->llvm->layout, LLVMGetGEPSourceElementType(pointer));
-    if (LLVMTypeOf(likely->index) != w->emit->i32 || base == HDI_STEP_VARIES ||
-        index <= 0 || index > INT32_MAX)
-        return false;
-    likely->reach = index * ((int64_t)w->lanes - 1);
-    return likely->reach < INT32_MAX && base + index * element == size;
+    *likely = hdi_likely_step(w, pointer);
+    return likely->index && likely->step == size;
 }
 
 bool hdi_wide_is_likely(const struct hdi_wide *w, LLVMValueRef pointer,
                         int64_t size)
 {
-    struct likely likely;
+    struct hdi_likely likely;
     return find_likely(w, pointer, size, &likely);
-}
-
-// The address of lane 0 if those of the others follow it.
-// `index` is frozen: it decides a branch, also when lane 0 is off and has none.
-// No wrap happens where it is at most the largest number less the reach.
-static LLVMValueRef likely_address(struct hdi_wide *w, LLVMValueRef pointer,
-                                   const struct likely *likely,
-                                   LLVMValueRef *is_near)
-{
-    struct hdi_emit *e = w->emit;
-    LLVMBuilderRef b = e->builder;
-    bool with_sign = LLVMIsASExtInst(likely->extension) != NULL;
-    uint64_t most = with_sign ? INT32_MAX : UINT32_MAX;
-    LLVMValueRef index =
-        LLVMBuildFreeze(b, hdi_emit_operand(e, likely->index), "");
-    LLVMValueRef last =
-        LLVMConstInt(e->i32, most - (uint64_t)likely->reach, false);
-    LLVMValueRef wide = with_sign ? LLVMBuildSExt(b, index, e->i64, "")
-                                  : LLVMBuildZExt(b, index, e->i64, "");
-
-    *is_near =
-        LLVMBuildICmp(b, with_sign ? LLVMIntSLE : LLVMIntULE, index, last, "");
-    return LLVMBuildGEP2(b, LLVMGetGEPSourceElementType(pointer),
-                         hdi_emit_operand(e, likely->base), &wide, 1, "");
 }
 
 // Neighbours ------------------------------------------------------------------
@@ -321,7 +317,8 @@ static LLVMValueRef load_neighbours(struct hdi_wide *w, LLVMValueRef load,
         return values[0];
     LLVMBuildBr(b, ways.join);
     hdi_access_begin_way(w, ways.far, load);
-    values[1] = hdi_access_gather(w, type, hdi_wide_value(w, pointer), align);
+    values[1] = hdi_access_far_read(w, type, hdi_wide_value(w, pointer), align);
+    ways.far = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, ways.join);
     hdi_build_at_end(b, ways.join);
     LLVMValueRef result = LLVMBuildPhi(b, hdi_wide_type(w, type), "");
@@ -348,7 +345,7 @@ static void store_neighbours(struct hdi_wide *w, LLVMValueRef store,
         return;
     LLVMBuildBr(b, ways.join);
     hdi_access_begin_way(w, ways.far, store);
-    hdi_access_scatter(w, value, hdi_wide_value(w, pointer), align);
+    hdi_access_far_write(w, value, hdi_wide_value(w, pointer), align);
     LLVMBuildBr(b, ways.join);
     hdi_build_at_end(b, ways.join);
 }
@@ -411,7 +408,7 @@ static LLVMValueRef find_pair(const struct hdi_wide *w, LLVMValueRef access)
     LLVMTypeRef type = hdi_access_type(access);
     LLVMValueRef pointer = LLVMGetOperand(access, is_store);
     int64_t step = hdi_linear_step(w->linear, pointer).by;
-    struct likely likely;
+    struct hdi_likely likely;
 
     if ((type != w->emit->i32 && LLVMGetTypeKind(type) != LLVMFloatTypeKind) ||
         w->emit->screening || !hdi_rule_is_on(w->emit->llvm, HDI_RULE_PAIR))
@@ -458,7 +455,7 @@ static LLVMValueRef take_half(struct hdi_wide *w, LLVMValueRef pairs,
 static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
                                   LLVMTypeRef type)
 {
-    struct likely likely;
+    struct hdi_likely likely;
     LLVMValueRef pointer = LLVMGetOperand(load, 0);
     int64_t step = hdi_linear_step(w->linear, pointer).by;
     unsigned align = LLVMGetAlignment(load);
@@ -470,9 +467,10 @@ static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
     if (stride == 1)
         return load_neighbours(w, load, type,
                                hdi_emit_operand(w->emit, pointer), NULL);
-    if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
+    if (find_likely(w, pointer, size, &likely)) {
         LLVMValueRef is_near;
-        LLVMValueRef at = likely_address(w, pointer, &likely, &is_near);
+        LLVMValueRef at =
+            hdi_likely_address(w, pointer, &likely, 0, 0, &is_near);
         return load_neighbours(w, load, type, at, is_near);
     }
     if (stride == -1) {
@@ -553,7 +551,7 @@ static void store_last(struct hdi_wide *w, LLVMValueRef store)
 static void write_elements(struct hdi_wide *w, LLVMValueRef store,
                            LLVMValueRef value)
 {
-    struct likely likely;
+    struct hdi_likely likely;
     LLVMValueRef pointer = LLVMGetOperand(store, 1);
     LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(value));
     unsigned align = LLVMGetAlignment(store);
@@ -562,9 +560,10 @@ static void write_elements(struct hdi_wide *w, LLVMValueRef store,
     if (hdi_linear_step(w->linear, pointer).by == size) {
         store_neighbours(w, store, value, hdi_emit_operand(w->emit, pointer),
                          NULL);
-    } else if (has_gather(w, type) && find_likely(w, pointer, size, &likely)) {
+    } else if (find_likely(w, pointer, size, &likely)) {
         LLVMValueRef is_near;
-        LLVMValueRef at = likely_address(w, pointer, &likely, &is_near);
+        LLVMValueRef at =
+            hdi_likely_address(w, pointer, &likely, 0, 0, &is_near);
         store_neighbours(w, store, value, at, is_near);
     } else if (has_gather(w, type) && hdi_near_pays(w, pointer)) {
         LLVMValueRef at,

@@ -32,6 +32,12 @@ LLVMValueRef hdi_access_gather(struct hdi_wide *wide, LLVMTypeRef type,
 void hdi_access_scatter(struct hdi_wide *wide, LLVMValueRef vector,
                         LLVMValueRef pointers, unsigned align);
 
+// The same of elements of any size, where it does not matter how long it takes.
+LLVMValueRef hdi_access_far_read(struct hdi_wide *wide, LLVMTypeRef type,
+                                 LLVMValueRef pointers, unsigned align);
+void hdi_access_far_write(struct hdi_wide *wide, LLVMValueRef vector,
+                          LLVMValueRef pointers, unsigned align);
+
 struct hdi_ways {
     LLVMBasicBlockRef near, far, join;
 };

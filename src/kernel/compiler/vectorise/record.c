@@ -12,11 +12,13 @@
 #include "kernel/compiler/analysis/operation.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/vectorise/access.h"
+#include "kernel/compiler/vectorise/likely.h"
 
 enum {
-    MAX_ELEMENTS = 8, // of a record
-    COST_EACH = 3,    // a vector of them is loaded and shuffled [cycles]
-    MAX_BETWEEN = 64, // instructions between the first and the last of them
+    MAX_ELEMENTS = 8,    // of a record
+    COST_EACH = 3,       // a vector of them is loaded and shuffled [cycles]
+    MAX_BETWEEN = 64,    // instructions between the first and the last of them
+    MAX_ADDED = 1 << 20, // to an index, from the least to the greatest
     MAX_LANES = 64
 };
 
@@ -34,6 +36,8 @@ struct record {
     unsigned lowest;  // which of them is the first in memory
     LLVMValueRef accesses[MAX_ELEMENTS];
     unsigned elements[MAX_ELEMENTS]; // that they access
+    int64_t added[MAX_ELEMENTS];     // to the index that all have in common
+    bool is_likely;                  // but for an index that may wrap
 };
 
 // Finding ---------------------------------------------------------------------
@@ -102,23 +106,53 @@ struct search {
                     // loads come
 };
 
-// Join `x`, which is `offset` bytes behind the first, to the record. False: it
-// is another's element.
-static bool join(struct search *s, LLVMValueRef x, int64_t offset)
+static struct hdi_address address_of(const struct search *s,
+                                     LLVMValueRef access)
+{
+    const struct hdi_emit *e = s->wide->emit;
+    LLVMValueRef pointer = LLVMGetOperand(access, is_store(access));
+
+    return s->record->is_likely ? hdi_address_likely(e->llvm, e->flow, pointer)
+                                : hdi_address_of(e->llvm, e->flow, pointer);
+}
+
+// Where an index may wrap it is looked at by way of any of the accesses, so
+// each must tell of it; and all that is added must be so to that index.
+static bool is_like_first(const struct search *s, LLVMValueRef x,
+                          const struct hdi_address *address)
+{
+    const struct record *r = s->record;
+
+    if (!r->is_likely)
+        return true;
+    struct hdi_likely likely =
+        hdi_likely_step(s->wide, LLVMGetOperand(x, is_store(x)));
+    int64_t apart = r->count > 0 ? address->added - r->added[0] : 0;
+    return likely.index && likely.step == (int64_t)(r->stride * r->size) &&
+           (!address->extension || address->extension == likely.index) &&
+           apart > -MAX_ADDED && apart < MAX_ADDED;
+}
+
+// Join `x` to the record. False: it is another's element.
+static bool join(struct search *s, LLVMValueRef x,
+                 const struct hdi_address *address)
 {
     struct record *r = s->record;
     LLVMTypeRef type = hdi_access_type(x);
     int64_t size = (int64_t)r->size;
+    int64_t offset = address->offset - s->address.offset;
     int64_t low = offset < s->low ? offset : s->low;
     int64_t high = offset > s->high ? offset : s->high;
 
     if (!are_alike(type, r->type) || element_size(s->wide, type) != r->size ||
         hdi_map_get(&s->wide->vectors, x) || offset % size != 0 ||
-        high - low >= (int64_t)r->stride * size || r->count == MAX_ELEMENTS)
+        high - low >= (int64_t)r->stride * size || r->count == MAX_ELEMENTS ||
+        !is_like_first(s, x, address))
         return false;
     s->low = low;
     s->high = high;
     s->offsets[r->count] = offset;
+    r->added[r->count] = address->added;
     r->accesses[r->count++] = x;
     return true;
 }
@@ -136,8 +170,7 @@ static bool look_at(struct search *s, LLVMValueRef x)
     if (!is_access(flow, x))
         return !hdi_has_effects(flow, x) &&
                !hdi_call_is_barrier(hdi_call_kind(x));
-    struct hdi_address address =
-        hdi_address_of(w->emit->llvm, flow, LLVMGetOperand(x, is_store(x)));
+    struct hdi_address address = address_of(s, x);
     if (!hdi_address_is_beside(&address, &s->address))
         return (!stores && !is_store(x)) ||
                are_apart(x, s->record->accesses[0]);
@@ -151,34 +184,37 @@ static bool look_at(struct search *s, LLVMValueRef x)
     }
     if (bytes & s->taken)
         return false;
-    if (!join(s, x, offset))
+    if (!join(s, x, &address))
         return !stores;
     s->taken |= stores ? bytes : 0;
     return true;
 }
 
 // What is stored with the first access is what the kernel stores there last.
-static void find_others(struct search *s, LLVMValueRef first)
+// False: the first is none of a record.
+static bool find_others(struct search *s, LLVMValueRef first)
 {
     LLVMValueRef x = first;
 
-    s->address = hdi_address_of(s->wide->emit->llvm, s->wide->emit->flow,
-                                LLVMGetOperand(first, is_store(first)));
-    join(s, first, 0);
+    s->address = address_of(s, first);
+    if (!join(s, first, &s->address))
+        return false;
     if (is_store(first))
         s->taken = bytes_at(s->record, 0, s->record->size);
     for (unsigned i = 0; i < MAX_BETWEEN && !s->wide->emit->screening; i++) {
         x = LLVMGetNextInstruction(x);
         if (LLVMIsATerminatorInst(x) || !look_at(s, x))
-            return;
+            break;
     }
+    return true;
 }
 
 static bool find(const struct hdi_wide *w, LLVMValueRef first, struct record *r)
 {
     LLVMTypeRef type = hdi_access_type(first);
-    int64_t step =
-        hdi_linear_step(w->linear, LLVMGetOperand(first, is_store(first))).by;
+    struct hdi_likely likely =
+        hdi_likely_step(w, LLVMGetOperand(first, is_store(first)));
+    int64_t step = likely.step;
     uint64_t size = element_size(w, type);
 
     if (!hdi_rule_is_on(w->emit->llvm, HDI_RULE_RECORD) || size == 0 ||
@@ -187,9 +223,11 @@ static bool find(const struct hdi_wide *w, LLVMValueRef first, struct record *r)
         return false;
     *r = (struct record){.type = type,
                          .size = size,
-                         .stride = (unsigned)((uint64_t)step / size)};
+                         .stride = (unsigned)((uint64_t)step / size),
+                         .is_likely = likely.index != NULL};
     struct search search = {.wide = w, .record = r};
-    find_others(&search, first);
+    if (!find_others(&search, first))
+        return false;
     r->used = (unsigned)((search.high - search.low) / (int64_t)size) + 1;
     for (unsigned i = 0; i < r->count; i++) {
         r->elements[i] =
@@ -300,13 +338,26 @@ static void put_together(const struct hdi_wide *w, LLVMValueRef *all,
 
 // Memory ----------------------------------------------------------------------
 
+// The first element of all, by way of access `from`; `holds` as of
+// hdi_likely_address().
 static LLVMValueRef address(struct hdi_wide *w, const struct record *r,
-                            unsigned from)
+                            unsigned from, LLVMValueRef *holds)
 {
     LLVMValueRef access = r->accesses[from];
     LLVMValueRef pointer = LLVMGetOperand(access, is_store(access));
-    return hdi_access_offset(w, hdi_emit_operand(w->emit, pointer),
-                             -(int64_t)(r->elements[from] * r->size));
+    struct hdi_likely likely = {0};
+    int64_t low = r->added[from], high = low;
+
+    for (unsigned i = 0; i < r->count; i++) {
+        low = r->added[i] < low ? r->added[i] : low;
+        high = r->added[i] > high ? r->added[i] : high;
+    }
+    if (r->is_likely)
+        likely = hdi_likely_step(w, pointer);
+    LLVMValueRef at = hdi_likely_address(
+        w, pointer, &likely, (uint64_t)(r->added[from] - low),
+        (uint64_t)(high - r->added[from]), holds);
+    return hdi_access_offset(w, at, -(int64_t)(r->elements[from] * r->size));
 }
 
 static unsigned alignment(const struct hdi_wide *w, const struct record *r)
@@ -419,7 +470,13 @@ static LLVMValueRef addresses(struct hdi_wide *w, const struct record *r,
     LLVMValueRef pointer = LLVMGetOperand(access, is_store(access));
     int64_t distance = ((int64_t)r->elements[i] - (int64_t)r->elements[from]) *
                        (int64_t)r->size;
-    return hdi_access_offset(w, hdi_wide_value(w, pointer), distance);
+
+    if (!r->is_likely)
+        return hdi_access_offset(w, hdi_wide_value(w, pointer), distance);
+    struct hdi_likely likely = hdi_likely_step(w, pointer);
+    int64_t more = r->added[i] - r->added[from];
+    return hdi_access_offset(w, hdi_likely_lanes(w, pointer, &likely, more),
+                             distance - more * likely.scale);
 }
 
 bool hdi_record_load(struct hdi_wide *w, LLVMValueRef load)
@@ -431,17 +488,18 @@ bool hdi_record_load(struct hdi_wide *w, LLVMValueRef load)
 
     if (!find(w, load, &r))
         return false;
-    LLVMValueRef at = address(w, &r, 0);
-    bool parts =
-        hdi_access_part(w, load, w->lanes * r.stride * r.size, at, NULL, &ways);
+    LLVMValueRef holds, at = address(w, &r, 0, &holds);
+    bool parts = hdi_access_part(w, load, w->lanes * r.stride * r.size, at,
+                                 holds, &ways);
     read_near(w, &r, at, values[0]);
     if (parts) {
         LLVMBuildBr(b, ways.join);
         hdi_access_begin_way(w, ways.far, load);
         for (unsigned i = 0; i < r.count; i++)
-            values[1][i] = hdi_access_gather(w, LLVMTypeOf(r.accesses[i]),
-                                             addresses(w, &r, 0, i),
-                                             LLVMGetAlignment(r.accesses[i]));
+            values[1][i] = hdi_access_far_read(w, LLVMTypeOf(r.accesses[i]),
+                                               addresses(w, &r, 0, i),
+                                               LLVMGetAlignment(r.accesses[i]));
+        ways.far = LLVMGetInsertBlock(b);
         LLVMBuildBr(b, ways.join);
         hdi_build_at_end(b, ways.join);
     }
@@ -475,17 +533,17 @@ bool hdi_record_store(struct hdi_wide *w, LLVMValueRef store)
         return true; // the last one comes in this block
     for (unsigned i = 0; i < r.count; i++)
         values[i] = hdi_wide_value(w, LLVMGetOperand(r.accesses[i], 0));
-    LLVMValueRef at = address(w, &r, last);
+    LLVMValueRef holds, at = address(w, &r, last, &holds);
     bool parts = hdi_access_part(w, store, w->lanes * r.stride * r.size, at,
-                                 NULL, &ways);
+                                 holds, &ways);
     write_near(w, &r, at, values);
     if (!parts)
         return true;
     LLVMBuildBr(w->emit->builder, ways.join);
     hdi_access_begin_way(w, ways.far, store);
     for (unsigned i = 0; i < r.count; i++)
-        hdi_access_scatter(w, values[i], addresses(w, &r, last, i),
-                           LLVMGetAlignment(r.accesses[i]));
+        hdi_access_far_write(w, values[i], addresses(w, &r, last, i),
+                             LLVMGetAlignment(r.accesses[i]));
     LLVMBuildBr(w->emit->builder, ways.join);
     hdi_build_at_end(w->emit->builder, ways.join);
     return true;

@@ -1,0 +1,174 @@
+// Indices of 32 bits that may wrap: memory is accessed as it lies as long as
+// none does, and where one does each work-item touches what it names.
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tests/kernel/try.h"
+
+enum {
+    N = 150,
+    PAGE = 4096
+};
+
+// All numbers of 32 bits are indices of `from` and `to`, of which the first and
+// the last few are there.
+static const char source[] =
+    "#define KERNEL(name, type, before, behind) \\\n"
+    "kernel void name(global const type *from, global type *to, uint first, "
+    "\\\n"
+    "                 uint n, local type *part) { \\\n"
+    "    uint i = first + (uint)get_global_id(0); int l = get_local_id(0); \\\n"
+    "    before \\\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE); \\\n"
+    "    behind \\\n"
+    "}\n"
+    "KERNEL(bytes, uchar, part[l] = from[i] + 1;, to[i] = part[l];)\n"
+    "KERNEL(shorts, short, part[l] = from[i] * 3;,\n"
+    "       if (l % 3 != 1) to[i] = part[l];)\n"
+    "KERNEL(ints, int, part[l] = from[as_int(i)] + 5;, to[as_int(i)] = "
+    "part[l];)\n"
+    "KERNEL(signs, char, part[l] = from[as_int(i)] + 5;, to[as_int(i)] = "
+    "part[l];)\n"
+    "KERNEL(four, uchar, uchar a = from[4 * i]; uchar b = from[4 * i + 1];\n"
+    "       uchar c = from[4 * i + 2]; part[l] = from[4 * i + 3] + c;,\n"
+    "       to[4 * i] = c; to[4 * i + 1] = a; to[4 * i + 2] = part[l];\n"
+    "       to[4 * i + 3] = b;)\n"
+    "KERNEL(three, uchar, uchar a = from[3 * i + 2]; uchar b = from[3 * i + "
+    "1];\n"
+    "       part[l] = from[3 * i];,\n"
+    "       to[3 * i + 1] = a; to[3 * i] = b; to[3 * i + 2] = part[l];)\n"
+    "KERNEL(halves, short, short a = from[as_int(2 * i - 1)];\n"
+    "       part[l] = from[as_int(2 * i - 2)];,\n"
+    "       to[as_int(2 * i - 2)] = a; to[as_int(2 * i - 1)] = part[l];)\n"
+    "KERNEL(words, int, int a = from[5 * i + 4]; part[l] = from[5 * i + 1];,\n"
+    "       if (l & 2) { to[5 * i + 3] = a; to[5 * i + 4] = part[l]; })\n"
+    "KERNEL(beside, uchar, global const uchar *p = from + 4 * i;\n"
+    "       part[l] = p[1] - p[3];, global uchar *q = to + 4 * i;\n"
+    "       q[2] = part[l]; if (l & 4) q[0] = 1;)\n"
+    // The second loop begins where the first ends, which it computes each turn.
+    "KERNEL(turns, uchar, part[l] = from[2 * i + 1];,\n"
+    "       for (uint k = l; k < n / 4; k += get_local_size(0))\n"
+    "           to[2 * (first + k)] = part[l] - from[2 * (first + k)];\n"
+    "       for (uint k = n / 4 + l; k < n; k += get_local_size(0))\n"
+    "           to[2 * (first + k) + 1] = part[l] + 2;)\n";
+
+static const struct {
+    const char *name;
+    unsigned size, step; // of an element [bytes], from index to index
+    bool is_signed;
+} kernels[] = {{"bytes", 1, 1, false},  {"shorts", 2, 1, false},
+               {"ints", 4, 1, true},    {"signs", 1, 1, true},
+               {"four", 1, 4, false},   {"three", 1, 3, false},
+               {"halves", 2, 2, true},  {"words", 4, 5, false},
+               {"beside", 1, 4, false}, {"turns", 1, 2, false}};
+
+static size_t room(unsigned size)
+{
+    return ((size_t)size << 32) + 2 * PAGE;
+}
+
+// Pages around are inaccessible.
+static unsigned char *map(unsigned size, unsigned seed)
+{
+    unsigned char *all =
+        mmap(NULL, room(size), PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    CHECK(all != MAP_FAILED);
+    unsigned char *ends[] = {all + PAGE, all + room(size) - 2 * PAGE};
+    for (unsigned e = 0; e < 2; e++) {
+        CHECK(mprotect(ends[e], PAGE, PROT_READ | PROT_WRITE) == 0);
+        for (unsigned i = 0; i < PAGE; i++)
+            ends[e][i] = (unsigned char)(i * 37 + seed + e + i / 7);
+    }
+    return all + PAGE;
+}
+
+static void unmap(unsigned char *begin, unsigned size)
+{
+    CHECK(munmap(begin - PAGE, room(size)) == 0);
+}
+
+static bool are_alike(const unsigned char *a, const unsigned char *b,
+                      unsigned size)
+{
+    size_t last = ((size_t)size << 32) - PAGE;
+    return memcmp(a, b, PAGE) == 0 && memcmp(a + last, b + last, PAGE) == 0;
+}
+
+// The index wraps at work-item `at`. In both programs the kernel leaves the
+// same bytes behind.
+static void run(struct try *t, struct hd_program *const programs[2], unsigned k,
+                uint32_t group, uint32_t at)
+{
+    unsigned size = kernels[k].size;
+    uint64_t all = UINT64_C(1) << (kernels[k].is_signed ? 31 : 32);
+    uint32_t first =
+        (uint32_t)((all + kernels[k].step - 1) / kernels[k].step) - at;
+    uint32_t n = N;
+    size_t middle = kernels[k].is_signed ? (size_t)size << 31 : 0;
+    unsigned char *from = map(size, 1), *to[2] = {map(size, 2), map(size, 2)};
+    const void *pf = from + middle;
+
+    for (unsigned i = 0; i < 2; i++) {
+        void *pt = to[i] + middle;
+        TRY_RUN(t, programs[i], kernels[k].name,
+                ((struct try_range){1, {N}, {group}, {0}}), TRY_VALUE(pf),
+                TRY_VALUE(pt), TRY_VALUE(first), TRY_VALUE(n),
+                TRY_LOCAL((size_t)group * size));
+    }
+    if (!are_alike(to[0], to[1], size)) {
+        printf("%s: in groups of %u, %u\n", kernels[k].name, group, at);
+        CHECK(false);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        unmap(to[i], size);
+    unmap(from, size);
+}
+
+static void results_are_right(struct try *t,
+                              struct hd_program *const programs[2])
+{
+    static const uint32_t groups[] = {1, 15, 50, 75, 150};
+    static const uint32_t ats[] = {1, 7, 16, 40, 100, 149, 150};
+
+    for (unsigned k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++)
+        for (unsigned g = 0; g < sizeof(groups) / sizeof(groups[0]); g++)
+            for (unsigned a = 0; a < sizeof(ats) / sizeof(ats[0]); a++)
+                run(t, programs, k, groups[g], ats[a]);
+}
+
+// Other processors do not gather.
+static void nothing_is_scattered(const struct try *t,
+                                 const struct hd_program *p)
+{
+    const char *features = t->device->can.features;
+
+    if (!features || !strstr(features, "avx512"))
+        return;
+    for (unsigned k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++) {
+        const char *text =
+            hd_kernel_info(hd_program_find(p, kernels[k].name))->explanation;
+        bool as_it_lies = strstr(text, "masked lanes") &&
+                          !strstr(text, "scattered") &&
+                          !strstr(text, "serialised");
+        if (!as_it_lies)
+            printf("%s: %s\n", kernels[k].name, text);
+        CHECK(as_it_lies);
+    }
+}
+
+int main(void)
+{
+    struct try t = try_open();
+    struct hd_program *programs[] = {
+        try_build(&t, source, NULL),
+        try_build(&t, source, "-heddle-form=thread")};
+
+    results_are_right(&t, programs);
+    nothing_is_scattered(&t, programs[0]);
+    for (unsigned i = 0; i < 2; i++)
+        hd_program_destroy(programs[i]);
+    try_close(&t);
+    return 0;
+}

@@ -40,6 +40,7 @@ enum {
 static struct {
     atomic_long left; // allocations before one fails; < 0: none does
     atomic_bool failed;
+    bool lasts;       // those after it fail, too
     atomic_long held; // blocks of memory, whoever asked for them
     atomic_long room; // bytes that may still be asked for
     bool records;
@@ -82,6 +83,15 @@ static inline bool shortage_watch(const char *name)
 static inline void shortage_begin(long successes)
 {
     atomic_store(&shortage.failed, false);
+    shortage.lasts = false;
+    atomic_store(&shortage.left, successes);
+}
+
+// Let so many allocations succeed, and all after them fail.
+static inline void shortage_begin_last(long successes)
+{
+    atomic_store(&shortage.failed, false);
+    shortage.lasts = true;
     atomic_store(&shortage.left, successes);
 }
 
@@ -160,9 +170,15 @@ static inline bool shortage_refuses(const void *caller, size_t size)
         ours |= at >= shortage.code[i].begin && at < shortage.code[i].end;
     if (ours && shortage.records)
         shortage_record_calls();
-    if (!ours || atomic_fetch_sub(&shortage.left, 1) != 0)
+    if (!ours)
         return false;
-    return shortage_fail();
+    long left = atomic_load(&shortage.left), next;
+    do {
+        if (left < 0)
+            return false;
+        next = left > 0 ? left - 1 : shortage.lasts ? 0 : -1;
+    } while (!atomic_compare_exchange_weak(&shortage.left, &left, next));
+    return left == 0 && shortage_fail();
 }
 
 #define SHORTAGE_REFUSES(size) \

@@ -2,12 +2,16 @@
 //
 // A transport is one folder that defines one `const struct hdi_transport`, its
 // only global symbol. It carries messages between the compute nodes of one
-// program, numbered 0 to count - 1. Every member is required. It holds no
-// global state: a simulated cluster has a thousand nodes in one process.
+// program, numbered 0 to count - 1. It holds no global state: a simulated
+// cluster has a thousand nodes in one process.
+//
+// open() may give a net of another transport, that of a module. So a transport
+// in the list has the members before close(), and that of a net all others.
 //
 // Messages from one node to another with the same tag arrive in the order they
 // were sent. Nothing blocks but wait() and barrier(). A node may send to
-// itself.
+// itself. The other node waits for a message that did not start, so between
+// processes a few dozen at a time start even where memory is short.
 //
 // Who may call at the same time: anything but open, close and barrier, from any
 // thread, when `threads` is set; else one call at a time per net.
@@ -44,11 +48,12 @@ struct hdi_transport {
     const char *name; // "self"; also the folder
     bool threads;     // see above
 
-    // Write a few words for the user: what may be reached with it here. Asked of
-    // those that hdi_transports() gives.
+    // Write a few words for the user: what may be reached with it here. Asked
+    // of those that hdi_transports() gives.
     void (*describe)(struct hdi_text *text);
 
-    // HD_ENODEV when the program was not started with this network.
+    // HD_ENODEV when the program was not started with this network. All nodes
+    // open it together, and fail together where one has no memory.
     hd_status (*open)(struct hdi_net **net, struct hd_error *error);
     // Every message must have been received and every transfer waited for.
     void (*close)(struct hdi_net *net);

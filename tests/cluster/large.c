@@ -85,6 +85,7 @@ int main(int argc, char **argv)
     if (status == HD_ENODEV)
         SKIP("the program was not started with this network");
     CHECK(status == HD_OK && net->count == 2);
+    t = net->transport;
     if (!agree(t, net)) {
         CHECK(t->barrier(net) == HD_OK);
         t->close(net);

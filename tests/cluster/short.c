@@ -1,7 +1,7 @@
 // Memory that runs short on one process of several: every allocation of a
-// collective call fails in turn on process 1. The call then fails on all, soon,
-// with an error that names the process, and leaves nothing behind; or it gets
-// along without.
+// collective call, those of the network too, fails in turn on process 1, alone
+// or with all that follow. The call then fails on all, soon, with an error that
+// names the process, and leaves nothing behind; or it gets along without.
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "field/cluster/cluster.h"
 #include "heddle/agile.h"
+#include "heddle/task.h"
 #include "tests/check.h"
 #include "tests/shortage.h"
 
@@ -25,6 +26,8 @@ enum {
 
 static struct hd_error error;
 static struct hd_cluster *cluster;
+static struct hd_cluster_params params = {.timeout = 20000000000u};
+static struct hd_pool *pool;
 static struct hd_map *rows, *tiles, *line, *many[MANY];
 static struct hd_field *from, *to, *keys;
 static char path[4096];
@@ -41,11 +44,14 @@ static void number(void *data, const int64_t *index, void *value)
     *(uint64_t *)value = (uint64_t)index[0] * 0x9e3779b97f4a7c15u;
 }
 
+// Of all nodes.
 static struct hd_map *parse(const char *words)
 {
     struct hd_map *map;
+    char all[128];
 
-    CHECK_OK(hd_map_parse(words, &map, &error), error);
+    snprintf(all, sizeof(all), "%s nodes %u", words, hd_cluster_nodes(cluster));
+    CHECK_OK(hd_map_parse(all, &map, &error), error);
     return map;
 }
 
@@ -61,6 +67,16 @@ static struct hd_field *numbered(const struct hd_map *map)
 }
 
 // The calls -------------------------------------------------------------------
+
+static hd_status join(void)
+{
+    struct hd_cluster *other;
+    hd_status status = hd_cluster_join(&params, &other, &error);
+
+    if (status == HD_OK)
+        hd_cluster_leave(other);
+    return status;
+}
 
 static hd_status create(void)
 {
@@ -138,6 +154,20 @@ static hd_status compute_anywhere(void)
     return compute(false);
 }
 
+static hd_status start(void)
+{
+    struct hd_view view = hd_view_field(from);
+    hd_event event;
+    hd_status status =
+        hd_field_assign_start(pool, NULL, to, &view, &event, &error);
+
+    if (status != HD_OK)
+        return status;
+    status = hd_event_wait(pool, &event, 1, HD_FOREVER, &error);
+    hd_event_release(pool, event);
+    return status;
+}
+
 static hd_status sort(void)
 {
     return hd_field_sort(keys, &error);
@@ -192,14 +222,16 @@ static bool told(bool yes)
     return all[SHORT] != 0;
 }
 
-// Let allocation k fail; whether one did.
-static bool fails(const char *what, hd_status (*call)(void), long k)
+// Let allocation k fail, or all from it on; whether one did.
+static bool fails(const char *what, hd_status (*call)(void), long k, bool lasts)
 {
     uint64_t begin = hdi_now();
     bool failed = false;
 
     error = (struct hd_error){0};
-    if (is_short())
+    if (is_short() && lasts)
+        shortage_begin_last(k);
+    else if (is_short())
         shortage_begin(k);
     hd_status status = call();
     if (is_short())
@@ -219,11 +251,8 @@ static bool fails(const char *what, hd_status (*call)(void), long k)
     return told(failed);
 }
 
-static void every_allocation_may_fail(const char *what, hd_status (*call)(void))
+static void let_each_fail(const char *what, hd_status (*call)(void), bool lasts)
 {
-    // Warm: plans and the files' buffers of libraries.
-    for (unsigned i = 0; i < MANY; i++)
-        CHECK_OK(call(), error);
     fails_elsewhere = false;
     for (long k = 0, calm = 0; calm < CALM; k++) {
         bool clean = false, failed = true;
@@ -231,7 +260,7 @@ static void every_allocation_may_fail(const char *what, hd_status (*call)(void))
         for (unsigned round = 0; round < ROUNDS && failed && !clean; round++) {
             long held = atomic_load(&shortage.held);
 
-            failed = fails(what, call, k);
+            failed = fails(what, call, k, lasts);
             clean = told(atomic_load(&shortage.held) <= held);
         }
         if (failed && !clean && is_short())
@@ -239,40 +268,50 @@ static void every_allocation_may_fail(const char *what, hd_status (*call)(void))
         CHECK(!failed || clean);
         calm = failed ? 0 : calm + 1;
         if (calm == CALM && hd_cluster_process(cluster) == 0)
-            printf("%s: %ld allocations\n", what, k + 1 - CALM);
+            printf("%s: %ld allocations%s\n", what, k + 1 - CALM,
+                   lasts ? ", and all after each" : "");
     }
     CHECK(is_short() || fails_elsewhere);
     CHECK_OK(call(), error);
 }
 
+static void every_allocation_may_fail(const char *what, hd_status (*call)(void))
+{
+    // Warm: plans and the files' buffers of libraries.
+    for (unsigned i = 0; i < MANY; i++)
+        CHECK_OK(call(), error);
+    let_each_fail(what, call, false);
+    let_each_fail(what, call, true);
+}
+
 static void try_all(bool messages)
 {
-    struct hd_cluster_params params = {.messages = messages,
-                                       .timeout = 20000000000u};
-
+    params.messages = messages;
     CHECK_OK(hd_cluster_join(&params, &cluster, &error), error);
     if (hd_cluster_processes(cluster) == 1) {
         hd_cluster_leave(cluster);
         SKIP("this needs several processes");
     }
-    rows = parse("24x24 block nodes 3");
-    tiles = parse("24x24 tiles 4x4 cyclic nodes 3 memory 4x4 tasks 2x2");
-    line = parse("500 block nodes 3");
+    CHECK(shortage.count > 1 || shortage_watch("heddle_mpi_"));
+    rows = parse("24x24 block");
+    tiles = parse("24x24 tiles 4x4 cyclic memory 4x4 tasks 2x2");
+    line = parse("500 block");
     for (unsigned i = 0; i < MANY; i++) {
         char words[64];
 
         // Plans of one size.
-        snprintf(words, sizeof(words),
-                 "24x24 tiles 12x12 cyclic nodes 3 memory %ux%u", i / 12 + 1,
-                 i % 12 + 1);
+        snprintf(words, sizeof(words), "24x24 tiles 12x12 cyclic memory %ux%u",
+                 i / 12 + 1, i % 12 + 1);
         many[i] = parse(words);
     }
     from = numbered(rows);
     to = numbered(tiles);
     keys = numbered(line);
+    every_allocation_may_fail("join", join);
     every_allocation_may_fail("create", create);
     every_allocation_may_fail("agile", agile);
     every_allocation_may_fail("redistribution", redistribute);
+    every_allocation_may_fail("started redistribution", start);
     every_allocation_may_fail("forall", compute_there);
     every_allocation_may_fail("forall with steals", compute_anywhere);
     every_allocation_may_fail("sort", sort);
@@ -311,7 +350,7 @@ static void addresses_run_short(void)
     struct rlimit limit, small;
 
     CHECK_OK(hd_cluster_join(NULL, &cluster, &error), error);
-    large = parse("96000000 nodes 3");
+    large = parse("96000000");
     CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
     small = (struct rlimit){addresses() + (32 << 20), limit.rlim_max};
     CHECK(!is_short() || setrlimit(RLIMIT_AS, &small) == 0);
@@ -327,11 +366,15 @@ static void addresses_run_short(void)
 
 int main(int count, char **words)
 {
+    struct hd_pool_params workers = {.workers = 1};
+
     CHECK(count == 2);
+    CHECK_OK(hd_pool_create(&workers, &pool, &error), error);
     snprintf(path, sizeof(path), "%s/short.npy", words[1]);
     CHECK(shortage_watch(NULL));
     try_all(false);
     try_all(true);
     addresses_run_short();
+    hd_pool_destroy(pool);
     return 0;
 }

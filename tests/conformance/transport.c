@@ -19,9 +19,9 @@ static const struct hdi_transport *find(const char *name)
 
 static void members_are_set(const struct hdi_transport *t)
 {
-    CHECK(t->name && t->open && t->close && t->send && t->receive);
+    CHECK(t->close && t->send && t->receive);
     CHECK(t->test && t->wait && t->barrier);
-    CHECK(t->share && t->unshare && t->reach && t->describe);
+    CHECK(t->share && t->unshare && t->reach);
 }
 
 static void messages_keep_their_order(const struct hdi_transport *t,
@@ -160,8 +160,7 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     const struct hdi_transport *t = find(argv[1]);
-    CHECK(t);
-    members_are_set(t);
+    CHECK(t && t->open && t->describe);
 
     struct hd_error error;
     struct hdi_net *net;
@@ -169,7 +168,9 @@ int main(int argc, char **argv)
     if (status == HD_ENODEV)
         SKIP("the program was not started with this network");
     CHECK(status == HD_OK);
-    CHECK(net->transport == t && net->node < net->count);
+    CHECK(net->node < net->count);
+    t = net->transport; // that of a module
+    members_are_set(t);
     messages_keep_their_order(t, net);
     tags_are_kept_apart(t, net);
     a_message_too_long_fails_its_receive(t, net);

@@ -120,17 +120,9 @@ hd_status hd_field_create(struct hd_cluster *cluster, uint64_t element,
     }
     status = hdi_cluster_agree(cluster, "hd_field_create()",
                                hdi_mix(map->digest, element), status, error);
-    if (status == HD_OK) {
-        status = cluster->transport->share(cluster->net, size, &f->shared);
-        if (status == HD_ENOMEM)
-            hdi_fail(error, status, "no memory for %llu bytes of a field",
-                     (unsigned long long)size);
-        // It has failed on all, so they can say who had none.
-        if (status != HD_OK)
-            status =
-                hdi_cluster_agree(cluster, "hd_field_create(): memory", 0,
-                                  status == HD_EPEER ? HD_OK : status, error);
-    }
+    if (status == HD_OK)
+        status = hdi_cluster_share(cluster, "hd_field_create(): memory", size,
+                                   &f->shared, error);
     if (status != HD_OK) {
         if (f)
             free_field(f);

@@ -13,6 +13,8 @@
 #include "field/cluster/slot.h"
 #include "launch/launcher.h"
 
+#define TIMEOUT ((uint64_t)60000000000) // unless the user says another [ns]
+
 // By name, or the first network that this program was started in; "self" is
 // tried last, since it always works.
 static hd_status open_net(const char *name, struct hdi_net **net,
@@ -44,8 +46,7 @@ static hd_status open_net(const char *name, struct hdi_net **net,
 // In the reverse order of making; also of one that is half made.
 static void close_cluster(struct hd_cluster *cluster)
 {
-    if (cluster->net)
-        cluster->transport->close(cluster->net);
+    cluster->transport->close(cluster->net);
     hdi_domains_free(&cluster->domains);
     for (uint32_t n = 0; cluster->moving && n < cluster->here; n++)
         pthread_mutex_destroy(&cluster->moving[n]);
@@ -103,6 +104,35 @@ static hd_status count_nodes(struct hd_cluster *c,
     return hdi_cluster_agree(c, call, digest, status, error);
 }
 
+// It fails on all, so then they can say who had none.
+hd_status hdi_cluster_share(struct hd_cluster *cluster, const char *call,
+                            uint64_t size, struct hdi_shared **shared,
+                            struct hd_error *error)
+{
+    hd_status status = cluster->transport->share(cluster->net, size, shared);
+
+    if (status == HD_OK)
+        return HD_OK;
+    if (status == HD_ENOMEM)
+        hdi_fail(error, status, "no memory for %llu bytes to share",
+                 (unsigned long long)size);
+    return hdi_cluster_agree(cluster, call, 0,
+                             status == HD_EPEER ? HD_OK : status, error);
+}
+
+// Without memory for a cluster: the others, who make theirs, are told.
+static hd_status refuse(struct hdi_net *net, struct hd_error *error)
+{
+    struct hd_cluster none = {
+        .transport = net->transport, .net = net, .timeout = TIMEOUT};
+    hd_status status = hdi_fail(error, HD_ENOMEM, "no memory for a cluster");
+
+    none.lanes[0].cluster = &none;
+    status = hdi_cluster_agree(&none, "hd_cluster_join()", 0, status, error);
+    net->transport->close(net);
+    return status;
+}
+
 // Defaults: 60 s; with a shorter limit a process that only does something else
 // for a while counts as lost, a longer one delays the error. 256 KiB: each
 // message of a redistribution has a buffer of a piece, so larger ones need more
@@ -111,31 +141,27 @@ hd_status hdi_cluster_join(const struct hd_cluster_params *params,
                            struct hdi_launcher *launcher,
                            struct hd_cluster **cluster, struct hd_error *error)
 {
-    struct hd_cluster *c = calloc(1, sizeof(*c));
+    struct hdi_net *net;
 
+    HDI_TRY(open_net(params->transport, &net, error));
+    struct hd_cluster *c = calloc(1, sizeof(*c));
     if (!c)
-        return hdi_fail(error, HD_ENOMEM, "no memory for a cluster");
+        return refuse(net, error);
+    c->net = net;
+    c->transport = net->transport;
     pthread_mutex_init(&c->lock, NULL);
-    c->timeout = params->timeout ? params->timeout : 60000000000u;
+    c->timeout = params->timeout ? params->timeout : TIMEOUT;
     c->messages = params->messages;
     c->sequential = params->sequential;
     c->piece = params->piece ? params->piece : 256 << 10;
     for (uint32_t l = 0; l < HDI_LANES; l++)
         c->lanes[l] = (struct hdi_lane){.cluster = c, .number = l};
-    hd_status status = open_net(params->transport, &c->net, error);
-    if (status != HD_OK) {
-        close_cluster(c);
-        return status;
-    }
-    c->transport = c->net->transport;
-    status = count_nodes(c, params, launcher, error);
-    if (status == HD_OK) {
-        status = c->transport->share(
-            c->net, HDI_LANES * c->here * sizeof(struct hdi_node_slot),
-            &c->slots);
-        if (status != HD_OK)
-            hdi_fail(error, status, "no memory for a cluster");
-    }
+    hd_status status = count_nodes(c, params, launcher, error);
+    if (status == HD_OK)
+        status = hdi_cluster_share(c, "hd_cluster_join(): memory",
+                                   HDI_LANES * c->here *
+                                       sizeof(struct hdi_node_slot),
+                                   &c->slots, error);
     if (status != HD_OK) {
         close_cluster(c);
         return status;

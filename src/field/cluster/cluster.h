@@ -202,6 +202,12 @@ hd_status hdi_cluster_route(struct hd_cluster *cluster,
 void hdi_cluster_route_done(struct hd_cluster *cluster,
                             struct hdi_route *route);
 
+// Get memory that other processes reach, all together; `call` is what they say
+// when one has none.
+hd_status hdi_cluster_share(struct hd_cluster *cluster, const char *call,
+                            uint64_t size, struct hdi_shared **shared,
+                            struct hd_error *error);
+
 // Add to what is counted; `scratch` is not looked at.
 void hdi_cluster_count(struct hd_cluster *cluster,
                        const struct hd_cluster_counters *more);

@@ -11,15 +11,18 @@
 // for it.
 #include "transport/mpi/module.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/pause.h"
@@ -31,7 +34,8 @@ enum {
     YIELDS = 2000,   // and before it is left for a while
     NAP = 20000,     // [ns]
     LINE = 64,       // of the cache [bytes]
-    SPARE = 1 << 20  // what an implementation needs beside [bytes]
+    ROOM = 1 << 20,  // what an implementation needs beside [bytes]
+    SPARES = 64      // transfers for when memory is short
 };
 
 struct hdi_transfer {
@@ -51,6 +55,8 @@ struct mpi_net {
     int *on_machine; // rank of each node in `machine`, or MPI_UNDEFINED
     pthread_mutex_t lock;
     struct hdi_transfer *waiting; // oldest first
+    struct hdi_transfer *spare;   // in use by nobody, SPARES at most
+    unsigned spares;
 };
 
 static struct mpi_net *mpi(struct hdi_net *net)
@@ -172,17 +178,11 @@ static void order_by_machine(struct mpi_net *n)
     MPI_Comm_set_errhandler(n->world, MPI_ERRORS_RETURN);
 }
 
-// Which nodes are on this machine.
-static hd_status find_machine(struct mpi_net *n)
+// Which nodes are on this machine; `ranks` is room for those of all.
+static void find_machine(struct mpi_net *n, int *ranks)
 {
     MPI_Group all, near;
-    int *ranks = malloc(n->net.count * sizeof(*ranks));
 
-    n->on_machine = malloc(n->net.count * sizeof(*n->on_machine));
-    if (!ranks || !n->on_machine) {
-        free(ranks);
-        return HD_ENOMEM;
-    }
     MPI_Comm_group(n->world, &all);
     MPI_Comm_group(n->machine, &near);
     for (uint32_t i = 0; i < n->net.count; i++)
@@ -191,8 +191,6 @@ static hd_status find_machine(struct mpi_net *n)
                               n->on_machine);
     MPI_Group_free(&all);
     MPI_Group_free(&near);
-    free(ranks);
-    return HD_OK;
 }
 
 // The standard asks for 15 bits of a tag; all implementations known have more.
@@ -210,21 +208,70 @@ static hd_status check_tags(struct hd_error *error)
 
 static const struct hdi_transport transport;
 
-static hd_status module_open(struct hdi_net **net, struct hd_error *error)
+static void free_net(struct mpi_net *n)
 {
-    int rank, size;
+    if (!n)
+        return;
+    for (struct hdi_transfer *t = n->spare, *next; t; t = next) {
+        next = t->next;
+        free(t);
+    }
+    free(n->on_machine);
+    free(n);
+}
+
+// All that takes memory, or NULL.
+static struct mpi_net *make_net(void)
+{
+    int rank, count;
     struct mpi_net *n = calloc(1, sizeof(*n));
     if (!n)
-        return hdi_fail(error, HD_ENOMEM, "no memory for the network");
+        return NULL;
 
-    hd_status status = start_mpi(error);
-    if (status == HD_OK) {
-        status = check_tags(error);
-        if (status != HD_OK)
-            stop_mpi();
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &count);
+    n->net = (struct hdi_net){&transport, (uint32_t)rank, (uint32_t)count};
+    n->on_machine = malloc((size_t)count * sizeof(*n->on_machine));
+    bool room = n->on_machine != NULL;
+    for (; room && n->spares < SPARES; n->spares++) {
+        struct hdi_transfer *t = calloc(1, sizeof(*t));
+
+        room = t != NULL;
+        if (room) {
+            t->next = n->spare;
+            n->spare = t;
+        }
     }
+    if (room)
+        return n;
+    free_net(n);
+    return NULL;
+}
+
+// Memory first: where it is short, all learn it before they go on together.
+static hd_status module_open(struct hdi_net **net, struct hd_error *error)
+{
+    int rank;
+
+    HDI_TRY(start_mpi(error));
+    hd_status status = check_tags(error);
     if (status != HD_OK) {
-        free(n);
+        stop_mpi();
+        return status;
+    }
+    struct mpi_net *n = make_net();
+    int *ranks = n ? malloc(n->net.count * sizeof(*ranks)) : NULL;
+    int without;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (ranks)
+        rank = INT_MAX;
+    MPI_Allreduce(&rank, &without, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (without < INT_MAX) {
+        status = hdi_fail(error, HD_ENOMEM,
+                          "process %d has no memory for the network", without);
+        free(ranks);
+        free_net(n);
+        stop_mpi();
         return status;
     }
     pthread_mutex_init(&n->lock, NULL);
@@ -232,13 +279,9 @@ static hd_status module_open(struct hdi_net **net, struct hd_error *error)
     split_machine(n);
     order_by_machine(n);
     MPI_Comm_rank(n->world, &rank);
-    MPI_Comm_size(n->world, &size);
-    n->net = (struct hdi_net){&transport, (uint32_t)rank, (uint32_t)size};
-    status = find_machine(n);
-    if (status != HD_OK) {
-        hdi_fail(error, status, "no memory for the network");
-        MPI_Abort(n->world, 1);
-    }
+    n->net.node = (uint32_t)rank;
+    find_machine(n, ranks);
+    free(ranks);
 #ifndef HDI_SIMULATED
     process.number = rank;
 #endif
@@ -254,11 +297,42 @@ static void module_close(struct hdi_net *net)
     MPI_Comm_free(&n->world);
     stop_mpi();
     pthread_mutex_destroy(&n->lock);
-    free(n->on_machine);
-    free(n);
+    free_net(n);
 }
 
 // Messages --------------------------------------------------------------------
+
+// A message that cannot start for lack of memory would leave the other process
+// waiting for it, so there are spare transfers. NULL when these are in use,
+// too.
+static struct hdi_transfer *make_transfer(struct mpi_net *n)
+{
+    struct hdi_transfer *t = malloc(sizeof(*t));
+
+    if (t)
+        return t;
+    pthread_mutex_lock(&n->lock);
+    t = n->spare;
+    if (t) {
+        n->spare = t->next;
+        n->spares--;
+    }
+    pthread_mutex_unlock(&n->lock);
+    return t;
+}
+
+static void free_transfer(struct mpi_net *n, struct hdi_transfer *t)
+{
+    pthread_mutex_lock(&n->lock);
+    if (n->spares < SPARES) {
+        n->spares++;
+        t->next = n->spare;
+        n->spare = t;
+        t = NULL;
+    }
+    pthread_mutex_unlock(&n->lock);
+    free(t);
+}
 
 // The type and number of elements of a message, which is counted in an int.
 static int type_of(uint64_t size, MPI_Datatype *type)
@@ -311,16 +385,18 @@ static void take(struct mpi_net *n, struct hdi_transfer *t,
     t->matched = true;
     t->node = (uint32_t)found->MPI_SOURCE;
     t->status = HD_OK;
+    uint64_t taken = size;
+
     if (size > t->size) {
         t->status = HD_ELIMIT;
-        data = t->refused = malloc(size);
-        if (!data) { // it stays where it is, and is taken by nobody
-            t->done = true;
-            return;
-        }
+        t->refused = malloc(size);
+        if (t->refused)
+            data = t->refused;
+        else // MPI cuts it off and calls that an error
+            taken = t->size;
     }
     t->size = size;
-    int count = type_of(size, &type);
+    int count = type_of(taken, &type);
     if (MPI_Irecv(data, count, type, (int)t->node, (int)t->tag, n->world,
                   &t->request) != MPI_SUCCESS) {
         t->status = HD_EPEER;
@@ -383,7 +459,7 @@ static hd_status module_send(struct hdi_net *net, uint32_t node, uint32_t tag,
 
     if (node >= net->count || tag > INT_MAX)
         return HD_EINVAL;
-    struct hdi_transfer *t = calloc(1, sizeof(*t));
+    struct hdi_transfer *t = make_transfer(n);
     if (!t)
         return HD_ENOMEM;
 
@@ -396,7 +472,7 @@ static hd_status module_send(struct hdi_net *net, uint32_t node, uint32_t tag,
     free_type(&type);
     pthread_mutex_unlock(&n->lock);
     if (result != MPI_SUCCESS) {
-        free(t);
+        free_transfer(n, t);
         return HD_EPEER;
     }
     *transfer = t;
@@ -411,7 +487,7 @@ static hd_status module_receive(struct hdi_net *net, uint32_t node,
 
     if ((node >= net->count && node != HDI_ANY_NODE) || tag > INT_MAX)
         return HD_EINVAL;
-    struct hdi_transfer *t = calloc(1, sizeof(*t));
+    struct hdi_transfer *t = make_transfer(n);
     if (!t)
         return HD_ENOMEM;
 
@@ -442,7 +518,8 @@ static bool module_test(struct hdi_net *net, struct hdi_transfer *transfer,
     if (transfer->matched && !transfer->done) {
         if (MPI_Test(&transfer->request, &done, MPI_STATUS_IGNORE) !=
             MPI_SUCCESS) {
-            transfer->status = HD_EPEER;
+            if (transfer->status == HD_OK)
+                transfer->status = HD_EPEER;
             done = 1;
         }
         transfer->done = done;
@@ -455,7 +532,7 @@ static bool module_test(struct hdi_net *net, struct hdi_transfer *transfer,
     if (message)
         *message = (struct hdi_message){transfer->node, transfer->size};
     free(transfer->refused);
-    free(transfer);
+    free_transfer(n, transfer);
     return true;
 }
 
@@ -513,7 +590,6 @@ static hd_status module_barrier(struct hdi_net *net)
 // Memory ----------------------------------------------------------------------
 
 struct hdi_shared {
-    const struct hdi_transport *transport; // see module.h
     MPI_Win window;
     uint32_t count;
     void *reached[]; // of each node
@@ -544,21 +620,81 @@ static void *find_memory(const struct mpi_net *n, MPI_Win window, uint32_t node)
     return (char *)memory + (LINE - (uintptr_t)memory % LINE) % LINE;
 }
 
+#ifdef OPEN_MPI
+
+// Where Open MPI puts the files that shared memory is of.
+static char folder[4096];
+
+static void find_folder(void)
+{
+    int index, count, provided;
+    MPI_T_cvar_handle handle;
+
+    if (MPI_T_init_thread(MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
+        return;
+    if (MPI_T_cvar_get_index("osc_sm_backing_directory", &index) ==
+            MPI_SUCCESS &&
+        MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS) {
+        if (count <= (int)sizeof(folder))
+            MPI_T_cvar_read(handle, folder);
+        MPI_T_cvar_handle_free(&handle);
+    }
+    MPI_T_finalize();
+}
+
+static bool has_disk(uint64_t size)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct statvfs disk;
+
+    pthread_once(&once, find_folder);
+    return statvfs(folder, &disk) != 0 || size / disk.f_frsize < disk.f_bavail;
+}
+
+#else
+
+static bool has_disk(uint64_t size)
+{
+    (void)size;
+    return true;
+}
+
+#endif
+
 // Whether this process has room for the memory of all of its machine. Asked
-// before MPI is: where one process cannot map it, Open MPI leaves the others
-// waiting for it.
+// before MPI is: where one process cannot map it, or there is no disk for its
+// file, Open MPI leaves the others waiting for it.
 static bool has_room(const struct mpi_net *n, uint64_t size)
 {
     uint64_t all = 0;
 
     if (MPI_Allreduce(&size, &all, 1, MPI_UINT64_T, MPI_SUM, n->machine) !=
             MPI_SUCCESS ||
-        all < size || all > SIZE_MAX - SPARE)
+        all < size || all > SIZE_MAX - ROOM || !has_disk(all + ROOM))
         return false;
-    void *memory = mmap(NULL, all + SPARE, PROT_NONE,
+    void *memory = mmap(NULL, all + ROOM, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    return memory != MAP_FAILED && munmap(memory, all + SPARE) == 0;
+    return memory != MAP_FAILED && munmap(memory, all + ROOM) == 0;
+}
+
+// Set memory to zero, by a system call: where the disk is full it fails, a
+// store would end the process (SIGBUS).
+static bool zero(char *memory, uint64_t size)
+{
+    int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    ssize_t came = file < 0 ? -1 : 0;
+
+    for (uint64_t at = 0; came >= 0 && at < size; at += (uint64_t)came) {
+        came = read(file, memory + at, size - at < LARGE ? size - at : LARGE);
+        if (came < 0 && errno == EINTR)
+            came = 0;
+        else if (came == 0)
+            came = -1;
+    }
+    if (file >= 0)
+        close(file);
+    return came >= 0;
 }
 
 static hd_status module_share(struct hdi_net *net, uint64_t size,
@@ -581,7 +717,9 @@ static hd_status module_share(struct hdi_net *net, uint64_t size,
             (MPI_Aint)((size + 2 * LINE) / LINE * LINE), 1, MPI_INFO_NULL,
             n->machine, &memory, &s->window);
 
-        fits = result == MPI_SUCCESS;
+        memory =
+            result == MPI_SUCCESS ? find_memory(n, s->window, net->node) : NULL;
+        fits = memory && zero(memory, size);
         if (!all_have(n->world, fits)) {
             if (result == MPI_SUCCESS)
                 MPI_Win_free(&s->window);
@@ -595,9 +733,7 @@ static hd_status module_share(struct hdi_net *net, uint64_t size,
         free(s);
         return fits ? HD_EPEER : HD_ENOMEM;
     }
-    s->transport = net->transport;
     s->count = net->count;
-    memset(s->reached[net->node], 0, size);
     *shared = s;
     return HD_OK;
 }

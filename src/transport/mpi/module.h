@@ -7,12 +7,12 @@
 #define HDI_MPI_SYMBOL "hdi_mpi_module"
 
 enum {
-    HDI_MPI_VERSION = 3
+    HDI_MPI_VERSION = 4
 };
 
 struct hdi_mpi_module {
-    unsigned version;                      // HDI_MPI_VERSION
-    const struct hdi_transport *transport; // its hdi_shared begin with it
+    unsigned version; // HDI_MPI_VERSION
+    const struct hdi_transport *transport;
 };
 
 #endif

@@ -1,7 +1,7 @@
-// The mpi transport: hands everything to the module of the MPI that the program
-// was started with. There is one module per implementation, since their
-// libraries are not exchangeable; none is opened in a program that was started
-// without.
+// The mpi transport: opens the module of the MPI that the program was started
+// with, whose nets then do the rest. There is one module per implementation,
+// since their libraries are not exchangeable; none is opened in a program that
+// was started without.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,6 @@
 #include "transport/transport.h"
 
 extern const struct hdi_transport hdi_transport_mpi;
-
-struct mpi_net {
-    struct hdi_net net;
-    const struct hdi_transport *module;
-    struct hdi_net *inner;
-};
 
 static const struct {
     const char *variable; // set by its launcher
@@ -123,90 +117,12 @@ static hd_status find_module(const struct hdi_transport **transport,
     return HD_OK;
 }
 
-static struct mpi_net *mpi(struct hdi_net *net)
-{
-    return (struct mpi_net *)net;
-}
-
 static hd_status mpi_open(struct hdi_net **net, struct hd_error *error)
 {
     const struct hdi_transport *module = NULL;
 
     HDI_TRY(find_module(&module, error));
-    struct mpi_net *n = calloc(1, sizeof(*n));
-    if (!n)
-        return hdi_fail(error, HD_ENOMEM, "no memory for the network");
-
-    hd_status status = module->open(&n->inner, error);
-    if (status != HD_OK) {
-        free(n);
-        return status;
-    }
-    n->module = module;
-    n->net =
-        (struct hdi_net){&hdi_transport_mpi, n->inner->node, n->inner->count};
-    *net = &n->net;
-    return HD_OK;
-}
-
-static void mpi_close(struct hdi_net *net)
-{
-    mpi(net)->module->close(mpi(net)->inner);
-    free(net);
-}
-
-static hd_status mpi_send(struct hdi_net *net, uint32_t node, uint32_t tag,
-                          const void *data, uint64_t size,
-                          struct hdi_transfer **transfer)
-{
-    return mpi(net)->module->send(mpi(net)->inner, node, tag, data, size,
-                                  transfer);
-}
-
-static hd_status mpi_receive(struct hdi_net *net, uint32_t node, uint32_t tag,
-                             void *data, uint64_t capacity,
-                             struct hdi_transfer **transfer)
-{
-    return mpi(net)->module->receive(mpi(net)->inner, node, tag, data, capacity,
-                                     transfer);
-}
-
-static bool mpi_test(struct hdi_net *net, struct hdi_transfer *transfer,
-                     hd_status *status, struct hdi_message *message)
-{
-    return mpi(net)->module->test(mpi(net)->inner, transfer, status, message);
-}
-
-static hd_status mpi_wait(struct hdi_net *net, struct hdi_transfer *transfer,
-                          struct hdi_message *message)
-{
-    return mpi(net)->module->wait(mpi(net)->inner, transfer, message);
-}
-
-static hd_status mpi_barrier(struct hdi_net *net)
-{
-    return mpi(net)->module->barrier(mpi(net)->inner);
-}
-
-// The modules' memory begins with their transport.
-struct hdi_shared {
-    const struct hdi_transport *module;
-};
-
-static hd_status mpi_share(struct hdi_net *net, uint64_t size,
-                           struct hdi_shared **shared)
-{
-    return mpi(net)->module->share(mpi(net)->inner, size, shared);
-}
-
-static void mpi_unshare(struct hdi_net *net, struct hdi_shared *shared)
-{
-    shared->module->unshare(mpi(net)->inner, shared);
-}
-
-static void *mpi_reach(struct hdi_shared *shared, uint32_t node)
-{
-    return shared->module->reach(shared, node);
+    return module->open(net, error);
 }
 
 const struct hdi_transport hdi_transport_mpi = {
@@ -214,13 +130,4 @@ const struct hdi_transport hdi_transport_mpi = {
     .threads = true,
     .describe = mpi_describe,
     .open = mpi_open,
-    .close = mpi_close,
-    .send = mpi_send,
-    .receive = mpi_receive,
-    .test = mpi_test,
-    .wait = mpi_wait,
-    .barrier = mpi_barrier,
-    .share = mpi_share,
-    .unshare = mpi_unshare,
-    .reach = mpi_reach,
 };

@@ -72,6 +72,8 @@ static int cl(const struct options *given)
         setenv("OCL_ICD_FILENAMES", driver, 1) != 0 ||
         (option_given(given, "--as-gpu") &&
          setenv("HEDDLE_AS_GPU", "1", 1) != 0) ||
+        (option_given(given, "--guard") &&
+         setenv("HEDDLE_GUARD", "1", 1) != 0) ||
         (trace && !set_trace(trace))) {
         fprintf(stderr, "heddle cl: %s\n", strerror(errno));
         return EXIT_FAILED;
@@ -84,6 +86,8 @@ static int cl(const struct options *given)
 
 static const struct command_option options[] = {
     {"--as-gpu", NULL, "let programs that ask for a GPU have the processor",
+     OPTION_FLAG, false},
+    {"--guard", NULL, "end launches that touch what is just past a buffer",
      OPTION_FLAG, false},
     {"--trace", "FILE", "write what ran as Chrome trace JSON at its end",
      OPTION_TEXT, false},

@@ -46,8 +46,11 @@ struct hdi_launcher {
     struct hdi_misses *misses;
     struct hdi_misses_source counted;
     struct hdi_watchdog watchdog;
-    uint64_t time_limit;    // of each launch [ns]; 0: none
-    bool seals;             // constant arguments without a view too: seal.h
+    uint64_t time_limit; // of each launch [ns]; 0: none
+    bool seals;          // constant arguments without a view too: seal.h
+    // Zeroed memory on either side of each buffer that kernels may touch, whole
+    // pages [bytes]; set before there is a buffer.
+    uint64_t margin;
     struct hdi_port *ports; // units of their own threads; NULL: none
     unsigned port_count;
     struct hdi_modules *modules; // of these, where they share anything

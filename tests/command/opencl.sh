@@ -22,6 +22,8 @@ said "one"
 said "libheddle-opencl.so"
 expect 0 "" "$HEDDLE" cl --as-gpu -- sh -c 'echo "as a GPU: $HEDDLE_AS_GPU"'
 said "as a GPU: 1"
+expect 0 "" "$HEDDLE" cl --guard -- sh -c 'echo "with guard: $HEDDLE_GUARD"'
+said "with guard: 1"
 
 [ -z "$SANITIZE" ] || skip "a driver with $SANITIZE loads into nothing else"
 command -v clinfo >/dev/null || skip "clinfo is not there; not run on the driver"

@@ -22,7 +22,9 @@ enum {
     // Each is a thread at least; more is a mistake rather than a wish.
     MAX_UNITS = 4096,
     HUGE_FROM = 4 << 20, // huge pages for buffers from this size [bytes]
-    VIEW_TO = 2 << 20    // views of buffers up to this size [bytes]
+    // Views of buffers up to this size: 2 MiB, and what the OpenCL driver has
+    // around them [bytes].
+    VIEW_TO = (2 << 20) + (128 << 10)
 };
 
 // Local memory stands for a cache of the core: what fits half of its second

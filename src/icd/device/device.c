@@ -1,13 +1,29 @@
 // Devices: the processor, parts of it, and the GPU; what runs their commands.
 #include "icd/device/devices.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "icd/device/gpu.h"
 #include "icd/device/trace.h"
 #include "runtime/runtime.h"
 
+enum {
+    // Around each buffer: a row of 16,384 numbers. Programs read an element
+    // before their first, or a row behind their last, with a weight of 0.
+    MARGIN = 64 << 10 // [bytes]
+};
+
 // The runtime -----------------------------------------------------------------
+
+// HEDDLE_GUARD=1: buffers end where inaccessible memory begins.
+static bool wants_guard(void)
+{
+    const char *guard = secure_getenv("HEDDLE_GUARD");
+
+    return guard && strcmp(guard, "1") == 0;
+}
 
 // The whole machine's stays until the process ends; leak checkers look for it
 // in variables, not among objects.
@@ -23,7 +39,8 @@ static struct hd_runtime *volatile whole;
 static void start(struct _cl_device_id *device)
 {
     struct hd_runtime_params params = {
-        .device = !device->parent && hdi_cl_about(HDI_CL_GPU) ? "all" : "cpu"};
+        .device = !device->parent && hdi_cl_about(HDI_CL_GPU) ? "all" : "cpu",
+        .guard = wants_guard()};
     struct hd_error error;
     cpu_set_t before;
     bool moved = false;
@@ -40,6 +57,8 @@ static void start(struct _cl_device_id *device)
     struct hd_runtime *runtime = NULL;
     if (hd_runtime_create(&params, &runtime, &error) != HD_OK)
         hdi_error("%s", error.text);
+    else if (!params.guard)
+        runtime->launcher->margin = MARGIN;
     // Release: see hdi_cl_runtime().
     __atomic_store_n(&device->runtime, runtime, __ATOMIC_RELEASE);
     if (moved)

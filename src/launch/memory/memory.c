@@ -51,6 +51,17 @@ static hd_status starve(const struct hdi_launcher *launcher, uint64_t size,
                     launcher->device->can.description);
 }
 
+// What a buffer of `size` bytes takes of its device, and where that begins.
+static uint64_t with_margins(const struct hdi_launcher *launcher, uint64_t size)
+{
+    return size + 2 * launcher->margin;
+}
+
+static void *before_margin(const struct hdi_launcher *launcher, void *address)
+{
+    return (char *)address - launcher->margin;
+}
+
 hd_status hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
                             struct hd_buffer **buffer, struct hd_error *error)
 {
@@ -60,11 +71,14 @@ hd_status hdi_buffer_create(struct hdi_launcher *launcher, uint64_t size,
     struct hd_buffer *b = make(launcher, NULL, size);
     if (!b)
         return starve(launcher, size, error);
-    if (launcher->device->backend->alloc(launcher->device, size, &b->address) !=
-        HD_OK) {
+    if (size > UINT64_MAX - 2 * launcher->margin ||
+        launcher->device->backend->alloc(launcher->device,
+                                         with_margins(launcher, size),
+                                         &b->address) != HD_OK) {
         free(b);
         return starve(launcher, size, error);
     }
+    b->address = (char *)b->address + launcher->margin;
     hdi_buffer_count(launcher, size);
     *buffer = b;
     return HD_OK;
@@ -127,10 +141,12 @@ static void free_memory(struct hd_buffer *b)
     void *view = atomic_load_explicit(&b->view, memory_order_relaxed);
 
     if (view && view != b->address) {
-        backend->end_view(launcher->device, view, b->size);
+        backend->end_view(launcher->device, before_margin(launcher, view),
+                          with_margins(launcher, b->size));
         atomic_fetch_sub_explicit(&launcher->views, 1, memory_order_relaxed);
     }
-    backend->free(launcher->device, b->address, b->size);
+    backend->free(launcher->device, before_margin(launcher, b->address),
+                  with_margins(launcher, b->size));
     atomic_fetch_sub_explicit(&launcher->memory, b->size, memory_order_relaxed);
 }
 
@@ -155,14 +171,17 @@ static void *map_view(const struct hd_buffer *b)
 {
     struct hdi_launcher *launcher = b->launcher;
     struct hdi_device *device = launcher->device;
-    void *view = NULL;
+    char *view = NULL;
 
     if (atomic_fetch_add_explicit(&launcher->views, 1, memory_order_relaxed) <
         MAX_VIEWS)
-        view = device->backend->view(device, b->address, b->size);
-    if (!view)
-        atomic_fetch_sub_explicit(&launcher->views, 1, memory_order_relaxed);
-    return view;
+        view =
+            device->backend->view(device, before_margin(launcher, b->address),
+                                  with_margins(launcher, b->size));
+    if (view)
+        return view + launcher->margin;
+    atomic_fetch_sub_explicit(&launcher->views, 1, memory_order_relaxed);
+    return NULL;
 }
 
 // Where there is none the view is the address itself, so that it is asked for

@@ -42,6 +42,10 @@ static void start(void)
                              "-unroll-threshold=1500", "-scalarize-load-store",
                              // No line is better than that of the neighbour.
                              "-use-unknown-locations=Enable",
+                             // The other way follows every value through the
+                             // function, up to half of code generation, also
+                             // where no variable is to be told of.
+                             "-experimental-debug-variable-locations=false",
                              // Scheduling takes the square of this long.
                              "-dag-maps-huge-region=200",
                              "-dag-maps-reduction-size=100",

@@ -13,7 +13,7 @@
 #include "options.h"
 
 enum {
-    PATIENCE = 2 // with a build that was cancelled [s]
+    PATIENCE = 2 // with what is no graph that is cancelled [s]
 };
 
 static atomic_int signals;
@@ -29,7 +29,8 @@ static void remove_file(void)
         unlink(path);
 }
 
-// LLVM cannot be stopped in the middle of a long kernel.
+// LLVM cannot be stopped in the middle of a long kernel, nor a drawing that
+// nobody reads.
 static void on_alarm(int number)
 {
     static const char text[] = "heddle: cancelled\n";
@@ -56,7 +57,7 @@ static void on_signal(int number)
     struct hd_runtime *runtime = atomic_load(&runtime_now);
     if (runtime)
         hd_runtime_cancel_builds(runtime);
-    if (runtime && !graph) {
+    if (!graph) {
         signal(SIGALRM, on_alarm);
         alarm(PATIENCE);
     }

@@ -52,6 +52,26 @@ hd_status hdi_read_file(const char *path, size_t most, struct hdi_text *text,
     return HD_OK;
 }
 
+// Some file systems know no such call for folders: they say EINVAL.
+hd_status hdi_sync_folder_of(const char *path, struct hd_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    struct hdi_text folder = {0};
+
+    hdi_text_print(&folder, "%.*s", slash ? (int)(slash - path + 1) : 2,
+                   slash ? path : "./");
+    if (folder.failed)
+        return hdi_fail(error, HD_ENOMEM, "%s: no memory to write it", path);
+    int file = open(folder.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
+    int failed = errno;
+    if (file >= 0)
+        close(file);
+    hdi_text_free(&folder);
+    return ok ? HD_OK
+              : hdi_fail(error, HD_EIO, "%s: %s", path, strerror(failed));
+}
+
 static hd_status write_into(const char *path, const void *data, size_t size,
                             struct hd_error *error)
 {

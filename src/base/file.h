@@ -17,10 +17,15 @@ bool hdi_write_all(int file, const void *data, size_t size);
 hd_status hdi_read_file(const char *path, size_t most, struct hdi_text *text,
                         struct hd_error *error);
 
-// Write a file that is there whole or not at all: beside `path`, then renamed.
+// Write a file that is there whole or not at all, also after a crash: beside
+// `path`, then renamed.
 // A link is followed; what is no regular file (a pipe, a device) is written
 // into, not replaced; what was there keeps its mode. HD_EIO, HD_ENOMEM.
 hd_status hdi_write_file(const char *path, const void *data, size_t size,
                          struct hd_error *error);
+
+// Have the names in a file's folder last: after rename() they are in memory
+// only. HD_EIO.
+hd_status hdi_sync_folder_of(const char *path, struct hd_error *error);
 
 #endif

@@ -112,6 +112,21 @@ got=$?
 rm -f err
 holds . in.png long.lua
 
+# While a map is drawn that nobody reads to the end.
+mkfifo pipe
+exec 3<>pipe
+# shellcheck disable=SC2086
+$clean "$HEDDLE" info --svg --map "240x240 tiles 1x1 cyclic nodes 4" \
+    2>err >pipe &
+child=$!
+dd bs=1 count=1 <&3 >first 2>/dev/null # it draws
+kill -TERM "$child"
+wait "$child"
+got=$?
+exec 3<&-
+[ "$got" -eq 130 ] || fail "SIGTERM while drawing a map: exit code $got"
+rm -f err first pipe
+
 # While an image is written: nothing of it stays. A large picture of noise takes
 # long enough to be caught at it.
 cat >copy.lua <<'END'

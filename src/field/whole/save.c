@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "field/cluster/mirror.h"
 #include "field/cluster/window.h"
 
@@ -298,10 +299,19 @@ static hd_status finish(struct work *w, hd_status status)
     return status;
 }
 
+// The name lasts only when the folder that has it is on the disk, too.
+static hd_status publish(const struct work *w)
+{
+    if (rename(w->part, w->path) != 0)
+        return fail(w, "replace", errno);
+    return hdi_sync_folder_of(w->path, w->error);
+}
+
 // The file is made by one process before the agreement, and opened by the
-// others after it: then it is there. It takes its name when all have written
-// and its sum is known: half a file would look like a checkpoint, and replace
-// one that is whole.
+// others after it: then it is there. It takes its name when all have written,
+// it is on the disk and its sum is known: half a file would look like a
+// checkpoint, and replace one that is whole. What a crash leaves is not read,
+// and overwritten by the next.
 hd_status hd_field_save(struct hd_field *field, const char *path,
                         const char *dtype, uint64_t *sum,
                         struct hd_error *error)
@@ -338,8 +348,8 @@ hd_status hd_field_save(struct hd_field *field, const char *path,
     if (status == HD_OK)
         status = add_sums(&w, sum);
     if (status == HD_OK) {
-        if (made && rename(w.part, path) != 0)
-            status = fail(&w, "replace", errno);
+        if (made)
+            status = publish(&w);
         status = hdi_cluster_agree(cluster, "hd_field_save(): name", 0, status,
                                    error);
     }

@@ -1,9 +1,13 @@
 // Fields go to files and come back, to other layouts too; what is wrong with a
 // file is found.
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "heddle/agile.h"
@@ -12,6 +16,36 @@
 static struct hd_error error;
 static struct hd_cluster *cluster;
 static char path[256];
+
+// What is asked of the disk, in order; one of it may fail. These functions take
+// the place of the C library's.
+static char asked[16];
+static char failing;
+
+static bool asks(char what)
+{
+    size_t length = strlen(asked);
+
+    if (length + 1 < sizeof(asked))
+        asked[length] = what;
+    errno = EIO;
+    return what != failing;
+}
+
+HD_API int fdatasync(int file)
+{
+    return asks('d') ? (int)syscall(SYS_fdatasync, file) : -1;
+}
+
+HD_API int rename(const char *from, const char *to)
+{
+    return asks('n') ? renameat(AT_FDCWD, from, AT_FDCWD, to) : -1;
+}
+
+HD_API int fsync(int file)
+{
+    return asks('f') ? (int)syscall(SYS_fsync, file) : -1;
+}
 
 static void number(void *data, const int64_t *index, void *value)
 {
@@ -166,6 +200,55 @@ static void a_file_stays_until_the_next_is_whole(void)
     hd_field_destroy(other);
 }
 
+// What a crash has left is overwritten, and not read.
+static void what_is_left_does_no_harm(void)
+{
+    struct hd_field *field = make(layouts[1], false);
+    char part[sizeof(path) + 8];
+    uint64_t sum;
+
+    snprintf(part, sizeof(part), "%s.part", path);
+    CHECK_OK(hd_field_save(field, path, "<u4", &sum, &error), error);
+    if (hd_cluster_process(cluster) == 0) {
+        FILE *file = fopen(part, "wb");
+
+        CHECK(file);
+        for (unsigned i = 0; i < 100000; i++)
+            fputc('?', file);
+        CHECK(fclose(file) == 0);
+    }
+    CHECK_OK(hd_field_load(field, path, "<u4", &sum, &error), error);
+    CHECK_OK(hd_field_save(field, path, "<u4", &sum, &error), error);
+    CHECK(access(part, F_OK) != 0);
+    CHECK_OK(hd_field_load(field, path, "<u4", &sum, &error), error);
+    hd_field_destroy(field);
+}
+
+// The data is on the disk before it takes its name, and then the name: else a
+// crash may leave a file of zeros, or the older one after a save that was well.
+static void a_file_outlives_a_crash(void)
+{
+    struct hd_field *field = make(layouts[1], false);
+    bool first = hd_cluster_process(cluster) == 0;
+    char part[sizeof(path) + 8];
+    uint64_t sum, none;
+
+    snprintf(part, sizeof(part), "%s.part", path);
+    memset(asked, 0, sizeof(asked));
+    CHECK_OK(hd_field_save(field, path, "<u4", &sum, &error), error);
+    CHECK(strcmp(asked, first ? "dnf" : "d") == 0);
+    for (const char *what = "dnf"; *what; what++) {
+        failing = first ? *what : 0;
+        CHECK(hd_field_save(field, path, "<u4", &none, &error) == HD_EIO);
+        CHECK(strstr(error.text, strerror(EIO)));
+        failing = 0;
+        CHECK_OK(hd_cluster_meet(cluster, &error), error);
+        CHECK(access(part, F_OK) != 0);
+        CHECK_OK(hd_field_load(field, path, "<u4", &sum, &error), error);
+    }
+    hd_field_destroy(field);
+}
+
 // What has the name and cannot be replaced.
 static void what_is_no_file_stays(void)
 {
@@ -218,6 +301,8 @@ int main(void)
         all_layouts_write_and_read_the_same();
         wrong_files_are_refused();
         a_file_stays_until_the_next_is_whole();
+        what_is_left_does_no_harm();
+        a_file_outlives_a_crash();
         what_is_no_file_stays();
         if (alone)
             full_disks_are_told();

@@ -11,7 +11,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,20 +87,6 @@ static uint32_t look(const struct hd_graph *graph, uint32_t before)
     if (folder)
         closedir(folder);
     return newest;
-}
-
-// A name lasts only when the folder that has it is on the disk.
-static hd_status sync_folder(const char *path, struct hd_error *error)
-{
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool good = folder >= 0 && fsync(folder) == 0;
-    int why = errno;
-
-    if (folder >= 0)
-        close(folder);
-    return good ? HD_OK
-                : hdi_fail(error, HD_EIO, "cannot write %s: %s", path,
-                           strerror(why));
 }
 
 // Collective. Process 0 looks at the folder, and tells all what it found: the
@@ -343,12 +328,12 @@ static hd_status publish(const struct hd_graph *graph, uint32_t pass,
         return hdi_fail(error, HD_ENOMEM, "no memory for a checkpoint");
     snprintf(path, sizeof(path), "%s/manifest.json", part);
     HDI_TRY(hdi_write_file(path, manifest->data, manifest->size, error));
-    HDI_TRY(sync_folder(part, error));
+    HDI_TRY(hdi_sync_folder_of(path, error));
     checkpoint_path(graph, pass, "", path);
     if (rename(part, path) != 0)
         return hdi_fail(error, HD_EIO, "cannot make %s: %s", path,
                         strerror(errno));
-    return sync_folder(graph->keeping.folder, error);
+    return hdi_sync_folder_of(path, error);
 }
 
 // Older checkpoints go when the new one is there. All processes call the same

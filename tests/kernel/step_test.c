@@ -308,6 +308,60 @@ static void rows_are_short_across_lines(struct try *t)
     hd_program_destroy(p);
 }
 
+// A row's address takes too much to compute to do it again behind the barrier:
+// it is kept per work-item, and all of a row still have the same. Not so where
+// some have returned and have kept nothing, `early`.
+static void what_is_kept_keeps_its_step(struct try *t)
+{
+    static const char text[] =
+        "#define MIX(h) h = (h ^ h >> 3) * 5; h ^= h << 2;\n"
+        "#define KERNEL(name, before) \\\n"
+        "kernel void name(global const int *x, global int *to, uint n) { \\\n"
+        "    local int part[256]; \\\n"
+        "    int l = get_local_id(0), r = get_local_id(1); \\\n"
+        "    before \\\n"
+        "    uint h = r * 7 + n; \\\n"
+        "    MIX(h) MIX(h) MIX(h) MIX(h) MIX(h) MIX(h) MIX(h) MIX(h) \\\n"
+        "    part[r * 32 + l] = x[r * 32 + l] - h; \\\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE); \\\n"
+        "    to[(h & 3) * 256 + r * 32 + l] = part[r * 32 + l]; \\\n"
+        "}\n"
+        "KERNEL(kept, ) KERNEL(early, if (x[r * 32 + l] > 0) return;)\n";
+    static const char *const names[] = {"kept", "early"};
+    struct hd_program *p = try_build(t, text, NULL);
+    static int x[N], to[4 * N], *px = x, *pt = to;
+
+    for (int i = 0; i < N; i++)
+        x[i] = i % 3 - 1;
+    for (uint32_t from = 0; from < 8; from++)
+        for (unsigned k = 0; k < 2; k++) {
+            uint32_t n = from + 99 * k; // nothing of the other's is of use
+            memset(to, 0, sizeof(to));
+            TRY_RUN(t, p, names[k],
+                    ((struct try_range){2, {32, 8}, {32, 8}, {0}}),
+                    TRY_VALUE(px), TRY_VALUE(pt), TRY_VALUE(n));
+            for (uint32_t r = 0; r < 8; r++) {
+                uint32_t h = r * 7 + n;
+                for (int i = 0; i < 8; i++) {
+                    h = (h ^ h >> 3) * 5;
+                    h ^= h << 2;
+                }
+                for (uint32_t l = 0; l < 32; l++) {
+                    bool gone = k == 1 && x[r * 32 + l] > 0;
+                    uint32_t i = r * 32 + l, sum = 0, want = (uint32_t)x[i] - h;
+                    for (uint32_t b = 0; b < 4; b++)
+                        sum += (uint32_t)to[b * N + i];
+                    CHECK(sum == (gone ? 0 : want));
+                    CHECK((uint32_t)to[(h & 3) * N + i] == sum);
+                }
+            }
+        }
+    const char *why = hd_kernel_info(hd_program_find(p, "kept"))->explanation;
+    CHECK(strstr(why, "saved per work-item: 4 bytes"));
+    CHECK(!strstr(why, "scattered") && !strstr(why, "tested at run time"));
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -319,6 +373,7 @@ int main(void)
     short_loops_take_some_vectors(&t);
     loops_left_apart_take_two_vectors(&t);
     rows_are_short_across_lines(&t);
+    what_is_kept_keeps_its_step(&t);
     try_close(&t);
     return 0;
 }

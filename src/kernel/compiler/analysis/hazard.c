@@ -177,7 +177,7 @@ static bool find(struct finder *f, bool *found, bool *crowded)
     walk(f);
     if (!some_pair(f, false))
         return true;
-    if (!hdi_linear_find(f->flow, &f->order, false, false, &f->linear))
+    if (!hdi_linear_find(f->flow, &f->order, true, false, false, &f->linear))
         return false;
     *found = some_pair(f, true);
     hdi_linear_destroy(&f->linear);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-    MAX_FIXED = 24 // instructions of a value that work-items find again
+    MAX_DEPTH = 128 // of what work-items find again
 };
 
 // Any value will do for what is still UNKNOWN.
@@ -24,6 +24,71 @@ struct hdi_step hdi_linear_slot(const struct hdi_linear *l, size_t slot)
     return known(l->steps.slots[slot]);
 }
 
+static bool finds_again(struct hdi_linear *l, LLVMValueRef value,
+                        unsigned depth);
+
+static bool is_made_again(struct hdi_linear *l, LLVMValueRef value,
+                          unsigned depth)
+{
+    LLVMValueRef origin = hdi_origin(l->flow, value);
+    if (origin != value)
+        return finds_again(l, origin, depth);
+    bool is_id = hdi_call_kind(value) <= HDI_CALL_WORK_DIM;
+    if (!is_id && !LLVMIsABinaryOperator(value) && !LLVMIsACastInst(value) &&
+        !LLVMIsAICmpInst(value) && !LLVMIsASelectInst(value) &&
+        !LLVMIsAGetElementPtrInst(value))
+        return false;
+    unsigned count = is_id ? LLVMGetNumArgOperands(value)
+                           : (unsigned)LLVMGetNumOperands(value);
+    for (unsigned i = 0; i < count; i++)
+        if (!finds_again(l, LLVMGetOperand(value, i), depth))
+            return false;
+    return true;
+}
+
+// Whether a work-item finds the same whenever it computes the value: it follows
+// from ids and arguments alone. What has been looked at is kept in `fixed`,
+// with itself where it is so.
+static bool finds_again(struct hdi_linear *l, LLVMValueRef value,
+                        unsigned depth)
+{
+    if (!LLVMIsAInstruction(value))
+        return true;
+    LLVMValueRef known = hdi_map_get(&l->fixed, value);
+    if (!known) {
+        bool is_fixed = depth < MAX_DEPTH && is_made_again(l, value, depth + 1);
+        known = is_fixed ? value : l->flow->kernel;
+        hdi_map_set(&l->fixed, value, known);
+    }
+    return known == value;
+}
+
+static bool stays(struct hdi_linear *l, size_t slot)
+{
+    LLVMValueRef stored = l->flow->slots[slot].only_stored;
+    return stored && finds_again(l, stored, 0);
+}
+
+// Have all lanes stored there, also those that are off now?
+static bool has_all(const struct hdi_linear *l, size_t slot)
+{
+    const struct hdi_flow *flow = l->flow;
+    bool found = false;
+
+    for (LLVMUseRef u = LLVMGetFirstUse(flow->slots[slot].alloca); u;
+         u = LLVMGetNextUse(u)) {
+        LLVMValueRef store = LLVMGetUser(u);
+        if (!LLVMIsAStoreInst(store))
+            continue;
+        size_t block =
+            hdi_map_index(&flow->block_index, LLVMGetInstructionParent(store));
+        if (flow->blocks[block].divergent)
+            return false;
+        found = true;
+    }
+    return found && !l->gone;
+}
+
 // Values at the start of the region -------------------------------------------
 
 static void add(struct hdi_linear *l, LLVMValueRef value)
@@ -36,8 +101,9 @@ static void add(struct hdi_linear *l, LLVMValueRef value)
 // their steps follow from ids, whatever the region before knew.
 static void add_remade(struct hdi_linear *l, LLVMValueRef value)
 {
-    if (!LLVMIsAInstruction(value))
+    if (!LLVMIsAInstruction(value) || hdi_map_get(&l->remade, value))
         return;
+    hdi_map_set(&l->remade, value, value);
     size_t slot = hdi_slot_of(l->flow, value);
     if (slot != SIZE_MAX) {
         LLVMValueRef stored = l->flow->slots[slot].only_stored;
@@ -53,8 +119,8 @@ static void add_remade(struct hdi_linear *l, LLVMValueRef value)
     add(l, value);
 }
 
-// A slot per work-item may hold anything: lanes were not compared when it was
-// stored.
+// A slot per work-item may hold anything, as lanes were not compared when it
+// was stored: but for what each finds whenever it looks.
 static void begin_slots(struct hdi_linear *l, size_t start)
 {
     const struct hdi_flow *flow = l->flow;
@@ -66,7 +132,9 @@ static void begin_slots(struct hdi_linear *l, size_t start)
             continue;
         if (slot->place == HDI_PLACE_GROUP) {
             *step = hdi_step_none;
-        } else if (slot->place == HDI_PLACE_REMADE) {
+        } else if (slot->place == HDI_PLACE_REMADE ||
+                   (slot->place == HDI_PLACE_ITEMS && stays(l, s) &&
+                    has_all(l, s))) {
             add_remade(l, slot->only_stored);
             *step = hdi_affine_proof(&l->steps, slot->only_stored);
         } else if (slot->place == HDI_PLACE_ITEMS) {
@@ -162,42 +230,6 @@ static bool follow(struct hdi_linear *l, size_t from)
     return changed;
 }
 
-// Whether a work-item finds the same whenever it computes the value: it follows
-// from ids and arguments alone.
-static bool is_fixed(const struct hdi_flow *flow, LLVMValueRef value,
-                     unsigned *budget)
-{
-    if (!LLVMIsAInstruction(value))
-        return true;
-    if ((*budget)-- == 0)
-        return false;
-    LLVMValueRef origin = hdi_origin(flow, value);
-    if (origin != value)
-        return is_fixed(flow, origin, budget);
-    enum hdi_call kind = hdi_call_kind(value);
-    bool is_id = kind <= HDI_CALL_WORK_DIM;
-    if (!is_id && !LLVMIsABinaryOperator(value) && !LLVMIsACastInst(value) &&
-        !LLVMIsAICmpInst(value) && !LLVMIsASelectInst(value) &&
-        !LLVMIsAGetElementPtrInst(value))
-        return false;
-    unsigned count = is_id ? LLVMGetNumArgOperands(value)
-                           : (unsigned)LLVMGetNumOperands(value);
-    for (unsigned i = 0; i < count; i++)
-        if (!is_fixed(flow, LLVMGetOperand(value, i), budget))
-            return false;
-    return true;
-}
-
-// Lanes that wait keep what they had where the slot is stored again, which is
-// the same if nothing else is stored there.
-static bool stays(const struct hdi_linear *l, size_t slot)
-{
-    LLVMValueRef stored = l->flow->slots[slot].only_stored;
-    unsigned budget = MAX_FIXED;
-
-    return stored && is_fixed(l->flow, stored, &budget);
-}
-
 static bool look_at(struct hdi_linear *l, size_t at, LLVMValueRef x)
 {
     const struct hdi_flow *flow = l->flow;
@@ -208,6 +240,7 @@ static bool look_at(struct hdi_linear *l, size_t at, LLVMValueRef x)
     if (slot == SIZE_MAX)
         return false;
     struct hdi_step now = hdi_affine_proof(&l->steps, LLVMGetOperand(x, 0));
+    // Lanes that wait keep what they had, and that may be the same.
     if (hdi_bit(l->waiting + at * flow->live_words, slot) && !stays(l, slot))
         now = hdi_step_varies;
     struct hdi_step *step = &l->steps.slots[slot];
@@ -241,13 +274,14 @@ static bool look_at_block(struct hdi_linear *l, size_t at)
 }
 
 bool hdi_linear_find(const struct hdi_flow *flow,
-                     const struct hdi_block_order *order, bool marks,
+                     const struct hdi_block_order *order, bool gone, bool marks,
                      bool together, struct hdi_linear *l)
 {
     *l = (struct hdi_linear){
         .flow = flow,
         .order = order,
         .together = together,
+        .gone = gone,
         .marks = marks,
         .waiting = calloc(order->count * flow->live_words, sizeof(uint64_t)),
         .scattered = calloc(order->count, sizeof(bool)),
@@ -264,7 +298,7 @@ bool hdi_linear_find(const struct hdi_flow *flow,
         for (size_t at = 0; at < order->count; at++)
             changed |= look_at_block(l, at);
     }
-    if (ok && !l->steps.numbers.failed)
+    if (ok && !l->steps.numbers.failed && !l->fixed.failed && !l->remade.failed)
         return true;
     hdi_linear_destroy(l);
     return false;
@@ -275,6 +309,8 @@ void hdi_linear_destroy(struct hdi_linear *l)
     free(l->waiting);
     free(l->scattered);
     free(l->parts);
+    hdi_map_clear(&l->fixed);
+    hdi_map_clear(&l->remade);
     hdi_affine_destroy(&l->steps);
     *l = (struct hdi_linear){0};
 }

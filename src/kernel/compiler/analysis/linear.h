@@ -18,9 +18,14 @@ struct hdi_linear {
                                   // are off: theirs are of no interest
     uint64_t *waiting; // per position, flow->live_words: slots that lanes which
                        // wait elsewhere still need
-    bool *scattered;   // per position: lanes may wait elsewhere
+    struct hdi_map fixed;  // what work-items find again whenever they compute
+                           // it, or not
+    struct hdi_map remade; // values of which steps are known as the region
+                           // begins
+    bool *scattered;       // per position: lanes may wait elsewhere
     bool *parts;   // per position: lanes may part at its end, or have before
     bool together; // all lanes take the first branch alike
+    bool gone;     // lanes may have returned before
     bool marks;    // it is noted which lanes have returned
     bool returns;  // lanes may return while others go on
 };
@@ -28,7 +33,7 @@ struct hdi_linear {
 // The region begins at the first block of `order`. False when memory ran out.
 // `together`: the caller sees to it that lanes take the first branch alike.
 bool hdi_linear_find(const struct hdi_flow *flow,
-                     const struct hdi_block_order *order, bool marks,
+                     const struct hdi_block_order *order, bool gone, bool marks,
                      bool together, struct hdi_linear *linear);
 void hdi_linear_destroy(struct hdi_linear *linear);
 

@@ -22,7 +22,8 @@ static void trial_open(struct trial *t, const char *text)
         t->blocks[b] = b;
     CHECK(hdi_order_find(&t->ir.flow, t->blocks, count, &t->order) ==
           HDI_ORDERED);
-    CHECK(hdi_linear_find(&t->ir.flow, &t->order, false, false, &t->linear));
+    CHECK(hdi_linear_find(&t->ir.flow, &t->order, false, false, false,
+                          &t->linear));
 }
 
 static void trial_close(struct trial *t)

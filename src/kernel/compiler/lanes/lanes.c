@@ -506,8 +506,10 @@ static bool prepare(struct hdi_lanes *l)
     l->masks = calloc(count, sizeof(LLVMValueRef));
     l->comes = calloc(count, sizeof(bool));
     bool marks = marks_returned(l->region);
+    bool gone = l->region->some_return_early;
     if (!l->enter || !l->body || !l->masks || !l->comes ||
-        !hdi_linear_find(l->emit->flow, &l->order, marks, false, &l->open))
+        !hdi_linear_find(l->emit->flow, &l->order, gone, marks, false,
+                         &l->open))
         return false;
     const struct hdi_llvm *llvm = l->emit->llvm;
     l->splits = hdi_rule_is_on(llvm, HDI_RULE_SPLIT) &&
@@ -516,8 +518,8 @@ static bool prepare(struct hdi_lanes *l)
                       !hdi_rule_is_on(llvm, HDI_RULE_SPAN)
                   ? l->emit->width
                   : hdi_span_find(&l->wide);
-    return !l->splits ||
-           hdi_linear_find(l->emit->flow, &l->order, marks, true, &l->together);
+    return !l->splits || hdi_linear_find(l->emit->flow, &l->order, gone, marks,
+                                         true, &l->together);
 }
 
 const char *hdi_lanes_reason(const struct hdi_region *region, unsigned *line)

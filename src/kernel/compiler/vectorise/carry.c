@@ -74,6 +74,21 @@ static void write_items(struct hdi_wide *w, size_t slot, LLVMValueRef vector)
     hdi_each_lane(w, transfer_lane, &t);
 }
 
+// Of lane 0: others' values follow from it.
+static LLVMValueRef read_first(struct hdi_wide *w, size_t slot)
+{
+    struct hdi_emit *e = w->emit;
+    const struct hdi_kept *kept = &e->kept[slot];
+    LLVMTypeRef type = e->flow->slots[slot].type;
+
+    LLVMValueRef value =
+        LLVMBuildLoad2(e->builder, kept_type(e, type),
+                       hdi_emit_share(e, kept->offset, kept->size), "");
+    return LLVMTypeOf(value) == type
+               ? value
+               : LLVMBuildTrunc(e->builder, value, type, "");
+}
+
 void hdi_wide_take(struct hdi_wide *w, size_t start, size_t slot)
 {
     struct hdi_emit *e = w->emit;
@@ -99,7 +114,7 @@ void hdi_wide_take(struct hdi_wide *w, size_t start, size_t slot)
         if (varies)
             value = hdi_wide_splat(w, value);
     } else {
-        value = read_items(w, slot);
+        value = varies ? read_items(w, slot) : read_first(w, slot);
     }
     LLVMBuildStore(e->builder, value, varies ? kept->wide : kept->work);
 }

@@ -20,7 +20,7 @@ bool hdi_faults_quotient(const struct hdi_region *region);
 // three times as many fit, and reads neighbours beyond the wrap (SCEVExpander).
 // A step that is a power of two is right, since vectors divide the period.
 // Whether the region has such an index, so that its loop must not become
-// vectors. Counters of loops inside a work-item are not looked at.
+// vectors. Loops inside a work-item are another matter (wraps.h).
 bool hdi_faults_wrap(const struct hdi_region *region);
 
 // LLVM makes one vector of different operations on neighbours, a shift beside

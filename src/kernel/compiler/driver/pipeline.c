@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "kernel/compiler/analysis/faults.h"
+#include "kernel/compiler/analysis/wraps.h"
 #include "kernel/compiler/check/instrument.h"
 #include "kernel/compiler/check/screen.h"
 #include "kernel/compiler/driver/code.h"
@@ -279,6 +280,11 @@ static void promote_joins(struct hdi_work *w)
     hdi_joins_promote(w->llvm, w->module);
 }
 
+static hd_status keep_wraps_scalar(struct hdi_work *w, struct hd_error *error)
+{
+    return hdi_wraps_keep_scalar(w->llvm, w->module, error);
+}
+
 static hd_status optimise(struct hdi_work *w, struct hd_error *error)
 {
     return hdi_code_optimise(w->llvm, w->module, w->explanation, error);
@@ -417,6 +423,7 @@ static const struct pass {
     // alone into it, chain by chain, and chains that a processor could overlap
     // would stand one after another, each longer than it looks ahead.
     LLVM(CODE, "tidy", ALL, "function(sroa,simplifycfg," TIDY ")"),
+    RUN(CODE, "wraps", ALL, keep_wraps_scalar),
     RUN(CODE, "optimise", ALL, optimise),
     MAY_RUN(CODE, JAM, PLAIN, jam_rows),
     MAY_RUN(CODE, MASKS, FAST, widen_masks),

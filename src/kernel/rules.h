@@ -16,6 +16,7 @@
 #define HDI_RULES_ALL(RULE)                                                   \
     RULE(AHEAD, "ahead")         /* vectorise/ahead.h */                      \
     RULE(AXIS, "axis")           /* transform/axis.h */                       \
+    RULE(BUTTERFLY, "butterfly") /* vectorise/butterfly.c */                  \
     RULE(CONSTANTS, "constants") /* loads of constant memory do not change */ \
     RULE(DIVIDE, "divide")       /* vectorise/divide.h */                     \
     RULE(EARLY, "early")         /* transform/early.h */                      \

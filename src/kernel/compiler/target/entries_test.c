@@ -53,6 +53,7 @@ static void entries_are_complete(void)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct hdi_target t = find(names[i]);
         CHECK(t.gather > t.masked && t.scatter >= t.gather && t.extract > 0);
+        CHECK(t.permute < t.gather && (t.permute > 0) == (t.vector_bytes > 16));
         CHECK(t.kept > 0 && t.kept <= t.registers / 2);
         CHECK(t.latency > 2 && t.latency < 8);
         CHECK(t.loads > 0 && t.products > 0 && t.stall > 1 &&

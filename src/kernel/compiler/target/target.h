@@ -29,6 +29,8 @@ struct hdi_target {
     bool word_gather;   // gathers and scatters are instructions, under masks
     unsigned gather;    // of words from anywhere
     unsigned scatter;   // of words to anywhere
+    unsigned permute;   // of a vector's words by an index each; 0: there is no
+                        // such instruction
     unsigned extract;   // of one lane to a general register
     unsigned masked;    // load or store under a mask
     unsigned loads;     // of vectors, in a cycle

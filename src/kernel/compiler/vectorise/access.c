@@ -317,7 +317,10 @@ static LLVMValueRef load_neighbours(struct hdi_wide *w, LLVMValueRef load,
         return values[0];
     LLVMBuildBr(b, ways.join);
     hdi_access_begin_way(w, ways.far, load);
-    values[1] = hdi_access_far_read(w, type, hdi_wide_value(w, pointer), align);
+    values[1] =
+        hdi_butterfly_pays(w, load, type)
+            ? hdi_butterfly_read(w, load, type)
+            : hdi_access_far_read(w, type, hdi_wide_value(w, pointer), align);
     ways.far = LLVMGetInsertBlock(b);
     LLVMBuildBr(b, ways.join);
     hdi_build_at_end(b, ways.join);
@@ -345,7 +348,10 @@ static void store_neighbours(struct hdi_wide *w, LLVMValueRef store,
         return;
     LLVMBuildBr(b, ways.join);
     hdi_access_begin_way(w, ways.far, store);
-    hdi_access_far_write(w, value, hdi_wide_value(w, pointer), align);
+    if (hdi_butterfly_pays(w, store, type))
+        hdi_butterfly_write(w, store, value);
+    else
+        hdi_access_far_write(w, value, hdi_wide_value(w, pointer), align);
     LLVMBuildBr(b, ways.join);
     hdi_build_at_end(b, ways.join);
 }

@@ -1,5 +1,5 @@
-// Loads and stores of memory for a chunk, and the parts of them that record.c
-// and window.c use too.
+// Loads and stores of memory for a chunk, and the parts of them that record.c,
+// window.c and butterfly.c use too.
 #ifndef HDI_KERNEL_COMPILER_VECTORISE_ACCESS_H
 #define HDI_KERNEL_COMPILER_VECTORISE_ACCESS_H
 
@@ -63,5 +63,16 @@ bool hdi_window_pays(const struct hdi_wide *wide, LLVMValueRef load,
                      uint64_t size);
 LLVMValueRef hdi_window_read(struct hdi_wide *wide, LLVMValueRef load,
                              LLVMTypeRef type);
+
+// butterfly.c: whether it is worth looking at the addresses that a load or
+// store of elements of `type` has, which are not those of neighbours; and the
+// elements that a load reads, or a store of `vector`: in one stretch, or, as it
+// turns out, gathered or scattered.
+bool hdi_butterfly_pays(const struct hdi_wide *wide, LLVMValueRef access,
+                        LLVMTypeRef type);
+LLVMValueRef hdi_butterfly_read(struct hdi_wide *wide, LLVMValueRef load,
+                                LLVMTypeRef type);
+void hdi_butterfly_write(struct hdi_wide *wide, LLVMValueRef store,
+                         LLVMValueRef vector);
 
 #endif

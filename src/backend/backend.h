@@ -1,9 +1,9 @@
 // The contract between Heddle and a kind of hardware.
 //
 // A backend is one folder that defines one `const struct hdi_backend`, its only
-// global symbol. Every member but `lists` and `classes` is required. Calls flow
-// down only: a backend never calls the layers above it, it reports through the
-// values it returns. Differences between backends are data, in
+// global symbol. Every member that is not said to be optional is required.
+// Calls flow down only: a backend never calls the layers above it, it reports
+// through the values it returns. Differences between backends are data, in
 // hdi_capabilities.
 //
 //     device   one piece of hardware: all CPU cores given to us, or one GPU
@@ -11,10 +11,10 @@
 //     unit     what runs chunks: a CPU core on its worker's own thread, a team
 //              of threads, a tile of a persistent GPU kernel
 //
-// Who may call at the same time: open/close alone; alloc, free, copy, load,
-// unload, find and unit_open/unit_close on one device from any thread; submit,
-// done, status and explain of one unit only one thread at a time, but for
-// different units freely.
+// Who may call at the same time: open/close alone; alloc, free, copy, move,
+// pin, unpin, load, unload, find and unit_open/unit_close on one device from
+// any thread; submit, done, status and explain of one unit only one thread at a
+// time, but for different units freely.
 #ifndef HDI_BACKEND_BACKEND_H
 #define HDI_BACKEND_BACKEND_H
 
@@ -209,6 +209,18 @@ struct hdi_lists {
                         struct hd_error *error);
 };
 
+// A copy that nobody waits for: see move(). All 0 but for the first three.
+struct hdi_device_copy {
+    void *to;
+    const void *from;
+    uint64_t size; // may be made as small as `begun` to end it early [bytes]
+    hd_status status;
+    uint64_t begun, ended; // bytes
+    // The backend's:
+    unsigned way;
+    void *parts[2];
+};
+
 // What a kernel did that it may not, as far as the hardware tells.
 struct hdi_fault {
     enum hdi_fault_kind {
@@ -253,11 +265,22 @@ struct hdi_backend {
     void (*close)(struct hdi_device *device);
 
     // Memory: zeroed, aligned to 128, or with `guard` as its size is. copy()
-    // takes device or host addresses and has finished when it returns.
+    // takes device or host addresses. When it returns `from` is of no use to it
+    // any more, and whatever looks at `to` through this backend, or is the
+    // host, finds the bytes there: copies, and chunks submitted from then on.
     hd_status (*alloc)(struct hdi_device *device, uint64_t size, void **memory);
     void (*free)(struct hdi_device *device, void *memory, uint64_t size);
     hd_status (*copy)(struct hdi_device *device, void *to, const void *from,
                       uint64_t size);
+    // copy() in steps, for who has better to do than to wait. Goes on with it
+    // and returns whether it has ended, with `status`; if not, it is called
+    // again, by one thread at a time. Optional: copies wait for nothing.
+    bool (*move)(struct hdi_device *device, struct hdi_device_copy *move);
+    // Memory of the host is copied often: see to it that this is fast, until
+    // unpin(), which comes before the memory goes. False: nothing was done, and
+    // unpin() is not called. Optional, both.
+    bool (*pin)(struct hdi_device *device, void *memory, uint64_t size);
+    void (*unpin)(struct hdi_device *device, void *memory, uint64_t size);
     // Two helps to find mistakes in kernels, of memory that alloc() gave.
     // view() gives its bytes once more, at an address where they cannot be
     // written, or NULL; end_view() comes before free(). seal() lets nobody

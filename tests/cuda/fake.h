@@ -30,6 +30,13 @@ struct fake_cuda {
     void (*fail_always)(const char *name);
     // What was linked until now.
     uint64_t (*links)(void);
+    // Copies from and to page-locked memory that have not begun wait, until it
+    // is off again.
+    void (*hold_copies)(bool on);
+    // Copies from and to other memory until now, for which the driver waits.
+    uint64_t (*pageable)(void);
+    // Memory of the caller's that is page-locked now [bytes].
+    uint64_t (*registered)(void);
 };
 
 // NULL: no fake driver is in use.

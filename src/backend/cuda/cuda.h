@@ -21,7 +21,9 @@ enum {
     CUDA_STREAMS = 8,   // units: launches that run at the same time
     CUDA_IN_FLIGHT = 4, // of one stream, HDI_PORT_LEAVES at most
     CUDA_MAX_UNITS = 256,
-    CUDA_NAME = 256
+    CUDA_NAME = 256,
+    CUDA_CHUNK = 1 << 20, // [bytes]
+    CUDA_CHUNKS = 8
 };
 
 // Device memory that was given back is kept, by size: freeing waits for all
@@ -30,6 +32,28 @@ struct cuda_block {
     struct cuda_block *next;
     cuda_address address;
     uint64_t size;
+};
+
+// Page-locked memory of the host that copies go through (staging.c).
+struct cuda_chunk {
+    char *memory;
+    cuda_event event; // behind the copy that uses it
+    enum {
+        CUDA_CHUNK_FREE,
+        CUDA_CHUNK_TAKEN, // by a move
+        CUDA_CHUNK_LEFT   // to its copy: free when the event is reached
+    } state;
+};
+
+struct cuda_staging {
+    pthread_mutex_t lock; // of all below, and of calls that need their order
+    struct cuda_chunk chunks[CUDA_CHUNKS];
+    unsigned count;   // of chunks; 0: there is no such memory
+    cuda_event plain; // behind copies that need no chunk
+    // Behind the latest copy to the GPU, unless that is known to have ended.
+    // Written under the lock; NULL is read without it: all have ended.
+    _Atomic(cuda_event) newest;
+    uint64_t registered; // memory of the host [bytes]
 };
 
 struct cuda_executor;
@@ -51,7 +75,9 @@ struct cuda_gpu {
     atomic_bool hangs;
     _Atomic uint64_t open[CUDA_MAX_UNITS / 64]; // units: bits
     cuda_stream copies;
-    pthread_mutex_t lock; // of copies and of the blocks
+    struct cuda_staging staging;
+    bool registers;       // memory of the host, if asked to
+    pthread_mutex_t lock; // of the blocks, and who waits for `copies`
     struct cuda_block *kept;
     uint64_t kept_bytes;
 };
@@ -109,12 +135,37 @@ hd_status cuda_memory_alloc(struct hdi_device *device, uint64_t size,
 void cuda_memory_free(struct hdi_device *device, void *memory, uint64_t size);
 hd_status cuda_memory_copy(struct hdi_device *device, void *to,
                            const void *from, uint64_t size);
+// With the context: what calls of the copies' stream gave, or what waiting for
+// it gives.
+cuda_result cuda_memory_finish(struct cuda_gpu *gpu, cuda_result result);
 void cuda_memory_clear(struct cuda_gpu *gpu); // gives what is kept back
 
 // Memory of the host that the GPU sees, cleared; NULL: there is none.
 void *cuda_host_alloc(struct cuda_gpu *gpu, uint64_t size,
                       cuda_address *address);
 void cuda_host_free(struct cuda_gpu *gpu, void *memory);
+
+// staging.c. With the context.
+bool cuda_staging_open(struct cuda_gpu *gpu);
+void cuda_staging_close(struct cuda_gpu *gpu);
+
+// How many chunks there may be where a thread may take so much memory.
+unsigned cuda_staging_chunks(uint64_t share);
+
+// Whether so many bytes more of the caller's may be page-locked there.
+bool cuda_staging_has_room(uint64_t share, uint64_t registered, uint64_t size);
+
+// Copies to the GPU that copy() has left under way: let what comes next in a
+// stream wait for them; without the context, whether there are none any more,
+// and wait until then.
+cuda_result cuda_staging_precede(struct cuda_gpu *gpu, cuda_stream stream);
+bool cuda_staging_is_settled(struct cuda_gpu *gpu);
+void cuda_staging_settle(struct cuda_gpu *gpu);
+
+// As the backend's.
+bool cuda_memory_move(struct hdi_device *device, struct hdi_device_copy *move);
+bool cuda_memory_pin(struct hdi_device *device, void *memory, uint64_t size);
+void cuda_memory_unpin(struct hdi_device *device, void *memory, uint64_t size);
 
 // code.c
 hd_status cuda_code_load(struct hdi_device *device, const void *image,

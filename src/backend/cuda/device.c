@@ -139,7 +139,7 @@ static hd_status read_architecture(struct cuda_gpu *gpu, struct hd_error *error)
 static hd_status read_properties(struct cuda_gpu *gpu, struct hd_error *error)
 {
     struct hdi_capabilities *can = &gpu->device.can;
-    int items, unified, mapped, clock, cache, corrects;
+    int items, unified, mapped, clock, cache, corrects, registers;
     size_t memory;
     char name[128];
 
@@ -159,6 +159,9 @@ static hd_status read_properties(struct cuda_gpu *gpu, struct hd_error *error)
     HDI_TRY(read_attribute(gpu, CUDA_CLOCK_RATE, &clock, error));
     HDI_TRY(read_attribute(gpu, CUDA_L2_CACHE, &cache, error));
     HDI_TRY(read_attribute(gpu, CUDA_CORRECTS_ERRORS, &corrects, error));
+    HDI_TRY(
+        read_attribute(gpu, CUDA_CAN_REGISTER_HOST_MEMORY, &registers, error));
+    gpu->registers = registers != 0;
     result = gpu->driver->DeviceTotalMem(&memory, gpu->number);
     if (result != 0)
         return fail(gpu, "the size of its memory cannot be read", result,
@@ -202,6 +205,10 @@ static hd_status begin(struct cuda_gpu *gpu, struct hd_error *error)
                         gpu->name);
     }
     result = gpu->driver->StreamCreate(&gpu->copies, CUDA_STREAM_NON_BLOCKING);
+    if (result == 0 && !cuda_staging_open(gpu)) {
+        gpu->driver->StreamDestroy(gpu->copies);
+        result = CUDA_OUT_OF_MEMORY;
+    }
     cuda_leave(gpu);
     if (result != 0) {
         gpu->driver->DevicePrimaryCtxRelease(gpu->number);
@@ -210,8 +217,8 @@ static hd_status begin(struct cuda_gpu *gpu, struct hd_error *error)
     return HD_OK;
 }
 
-// In reverse: tiles, what is kept, the stream, the context. The primary context
-// is shared with the program's own use of CUDA, so it is released, not
+// In reverse: tiles, what is kept, chunks, the stream, the context. The primary
+// context is shared with the program's own use of CUDA, so it is released, not
 // destroyed.
 static void cuda_close(struct hdi_device *device)
 {
@@ -221,11 +228,13 @@ static void cuda_close(struct hdi_device *device)
     gpu->executor = NULL;
     cuda_memory_clear(gpu);
     if (cuda_enter(gpu)) {
+        cuda_staging_close(gpu);
         gpu->driver->StreamDestroy(gpu->copies);
         cuda_leave(gpu);
     }
     if (!atomic_load(&gpu->hangs))
         gpu->driver->DevicePrimaryCtxRelease(gpu->number);
+    pthread_mutex_destroy(&gpu->staging.lock);
     pthread_mutex_destroy(&gpu->lock);
     free(gpu);
 }
@@ -304,6 +313,8 @@ static hd_status cuda_open(const struct hdi_topology *topology, unsigned index,
     if (!gpu)
         return hdi_fail(error, HD_ENOMEM, "no memory for a GPU");
     gpu->driver = driver;
+    pthread_mutex_init(&gpu->lock, NULL);
+    pthread_mutex_init(&gpu->staging.lock, NULL);
     if (params) {
         gpu->print = params->print;
         gpu->archive = params->archive;
@@ -324,7 +335,6 @@ static hd_status cuda_open(const struct hdi_topology *topology, unsigned index,
         free(gpu);
         return status;
     }
-    pthread_mutex_init(&gpu->lock, NULL);
     if (params && params->units > 0)
         status = add_tiles(gpu, params, error);
     if (status != HD_OK) {
@@ -369,6 +379,9 @@ const struct hdi_backend hdi_backend_cuda = {
     .alloc = cuda_memory_alloc,
     .free = cuda_memory_free,
     .copy = cuda_memory_copy,
+    .move = cuda_memory_move,
+    .pin = cuda_memory_pin,
+    .unpin = cuda_memory_unpin,
     .view = cuda_view,
     .end_view = cuda_end_view,
     .seal = cuda_seal,

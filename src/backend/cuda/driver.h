@@ -34,6 +34,7 @@ struct cuda_node_params {
 };
 
 enum {
+    CUDA_INVALID_VALUE = 1,
     CUDA_OUT_OF_MEMORY = 2,
     CUDA_NO_DEVICE = 100,
     CUDA_NOT_FOUND = 500,
@@ -59,7 +60,8 @@ enum {
     CUDA_CAPABILITY_MINOR = 76,
     CUDA_SHARED_PER_MULTIPROCESSOR = 81,
     CUDA_REGISTERS_PER_MULTIPROCESSOR = 82,
-    CUDA_SHARED_PER_BLOCK_OPTIN = 97
+    CUDA_SHARED_PER_BLOCK_OPTIN = 97,
+    CUDA_CAN_REGISTER_HOST_MEMORY = 99
 };
 
 // Attributes of functions.
@@ -70,11 +72,20 @@ enum {
     CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8 // the only one that is set
 };
 
+// Attributes of pointers. Memory that is of no type is the host's, and
+// pageable: that is CUDA_INVALID_VALUE.
+enum {
+    CUDA_POINTER_MEMORY_TYPE = 2,
+    CUDA_MEMORY_HOST = 1, // page-locked
+    CUDA_MEMORY_DEVICE = 2
+};
+
 enum {
     CUDA_STREAM_NON_BLOCKING = 1,
     CUDA_EVENT_DISABLE_TIMING = 2,
     CUDA_HOST_PORTABLE = 1,
     CUDA_HOST_MAPPED = 2,
+    CUDA_REGISTER_PORTABLE = 1,
     CUDA_INPUT_PTX = 1, // of a linker
     // Options of a module or a linker.
     CUDA_OPTION_MAX_REGISTERS = 0, // of what is added
@@ -94,7 +105,7 @@ enum {
     X(DeviceGetName, cuDeviceGetName,                                         \
       (char *name, int size, cuda_device device))                             \
     X(DeviceTotalMem, cuDeviceTotalMem_v2,                                    \
-      (size_t *bytes, cuda_device device))                                    \
+      (size_t * bytes, cuda_device device))                                   \
     X(DeviceGetAttribute, cuDeviceGetAttribute,                               \
       (int *value, int attribute, cuda_device device))                        \
     X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain,                       \
@@ -108,6 +119,12 @@ enum {
     X(MemHostAlloc, cuMemHostAlloc,                                           \
       (void **memory, size_t bytes, unsigned flags))                          \
     X(MemFreeHost, cuMemFreeHost, (void *memory))                             \
+    X(MemAllocHost, cuMemAllocHost_v2, (void **memory, size_t bytes))         \
+    X(MemHostRegister, cuMemHostRegister_v2,                                  \
+      (void *memory, size_t bytes, unsigned flags))                           \
+    X(MemHostUnregister, cuMemHostUnregister, (void *memory))                 \
+    X(PointerGetAttribute, cuPointerGetAttribute,                             \
+      (void *value, int attribute, cuda_address pointer))                     \
     X(MemHostGetDevicePointer, cuMemHostGetDevicePointer_v2,                  \
       (cuda_address * address, void *memory, unsigned flags))                 \
     X(MemsetD8Async, cuMemsetD8Async,                                         \
@@ -115,7 +132,13 @@ enum {
        cuda_stream stream))                                                   \
     X(MemcpyAsync, cuMemcpyAsync,                                             \
       (cuda_address to, cuda_address from, size_t bytes, cuda_stream stream)) \
+    X(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                  \
+      (cuda_address to, const void *from, size_t bytes, cuda_stream stream))  \
+    X(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2,                                  \
+      (void *to, cuda_address from, size_t bytes, cuda_stream stream))        \
     X(StreamCreate, cuStreamCreate, (cuda_stream * stream, unsigned flags))   \
+    X(StreamWaitEvent, cuStreamWaitEvent,                                     \
+      (cuda_stream stream, cuda_event event, unsigned flags))                 \
     X(StreamDestroy, cuStreamDestroy_v2, (cuda_stream stream))                \
     X(StreamSynchronize, cuStreamSynchronize, (cuda_stream stream))           \
     X(EventCreate, cuEventCreate, (cuda_event * event, unsigned flags))       \

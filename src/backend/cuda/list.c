@@ -307,7 +307,9 @@ static hd_status upload(struct cuda_list *l)
                              l->edge_count * sizeof(uint32_t)));
     HDI_TRY(cuda_memory_copy(device, l->memory + passes_at(), l->passes,
                              l->head.passes_count * sizeof(*l->passes)));
-    return cuda_memory_copy(device, l->memory, &l->head, sizeof(l->head));
+    HDI_TRY(cuda_memory_copy(device, l->memory, &l->head, sizeof(l->head)));
+    cuda_staging_settle(cuda_gpu_of(device));
+    return HD_OK;
 }
 
 // Any tile of the class may have it next, so only a new link writes it anew.

@@ -1,4 +1,5 @@
 // Memory of the GPU, and of the host for it.
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,10 +69,8 @@ void cuda_memory_clear(struct cuda_gpu *gpu)
         cuda_leave(gpu);
 }
 
-// With the context. Wait for what the copies' stream has.
-// Copies are done when this returns: the caller knows nothing of streams.
-// `copies` is one stream, so the lock is held from the call to here.
-static cuda_result finish(struct cuda_gpu *gpu, cuda_result result)
+// The lock is held from the call to here: `copies` is one stream.
+cuda_result cuda_memory_finish(struct cuda_gpu *gpu, cuda_result result)
 {
     cuda_result last = gpu->driver->StreamSynchronize(gpu->copies);
 
@@ -84,8 +83,8 @@ static cuda_result clear(struct cuda_gpu *gpu, cuda_address address,
                          uint64_t size)
 {
     pthread_mutex_lock(&gpu->lock);
-    cuda_result result =
-        finish(gpu, gpu->driver->MemsetD8Async(address, 0, size, gpu->copies));
+    cuda_result result = cuda_memory_finish(
+        gpu, gpu->driver->MemsetD8Async(address, 0, size, gpu->copies));
     pthread_mutex_unlock(&gpu->lock);
     return result;
 }
@@ -169,20 +168,11 @@ void cuda_memory_free(struct hdi_device *device, void *memory, uint64_t size)
 hd_status cuda_memory_copy(struct hdi_device *device, void *to,
                            const void *from, uint64_t size)
 {
-    struct cuda_gpu *gpu = cuda_gpu_of(device);
+    struct hdi_device_copy move = {.to = to, .from = from, .size = size};
 
-    if (size == 0)
-        return HD_OK;
-    if (!cuda_enter(gpu))
-        return HD_ENODEV;
-    pthread_mutex_lock(&gpu->lock);
-    cuda_result result =
-        finish(gpu, gpu->driver->MemcpyAsync((cuda_address)(uintptr_t)to,
-                                             (cuda_address)(uintptr_t)from,
-                                             size, gpu->copies));
-    pthread_mutex_unlock(&gpu->lock);
-    cuda_leave(gpu);
-    return cuda_status(gpu, result);
+    while (!cuda_memory_move(device, &move))
+        sched_yield();
+    return move.status;
 }
 
 // NULL also when the GPU does not see it. The host's address and the GPU's may

@@ -135,8 +135,8 @@ static bool is_for_tile(const struct unit *u,
            (chunk->local_bytes == 0 || chunk->region != HDI_NO_REGION);
 }
 
-// False also while the unit has to change its place and is not empty: the
-// caller comes again.
+// False also while the unit has to change its place and is not empty, or a tile
+// to wait for a copy: the caller comes again.
 bool cuda_unit_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
 {
     struct unit *u = unit_of(unit);
@@ -150,6 +150,9 @@ bool cuda_unit_submit(struct hdi_unit *unit, const struct hdi_chunk *chunk)
             return false;
         change(u, gpu, on_tile);
     }
+    // A stream is told to wait for copies, a tile cannot be.
+    if (on_tile && !cuda_staging_is_settled(gpu))
+        return false;
     bool taken = on_tile ? cuda_executor_submit(gpu->executor, u->index, chunk)
                          : cuda_launcher_submit(u->stream, chunk);
     u->submitted += taken;

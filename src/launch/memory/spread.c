@@ -11,8 +11,13 @@
 #include "launch/memory/places.h"
 
 // Small enough for a core's cache, large enough for a bus.
+// Memory of the host is pinned when it was copied all of it OFTEN times, as
+// that takes as long as some copies: what a program copies once is not worth
+// it.
 enum {
-    BOUNCE = 64 * 1024 // through host memory, where two devices need it [bytes]
+    BOUNCE =
+        64 * 1024, // through host memory, where two devices need it [bytes]
+    OFTEN = 4
 };
 
 // One per root that was ever used on another device, and freed with it. `lock`
@@ -24,7 +29,9 @@ struct hdi_spread {
     struct {
         struct hdi_launcher *launcher;
         void *address;
-    } on[HDI_PLACES]; // by the launcher's number; home's is not there
+        uint64_t copied; // from and to the host's memory [bytes]
+        bool pinned;     // that, for copies of this device
+    } on[HDI_PLACES];    // by the launcher's number; home's is not there
 };
 
 // Copying ---------------------------------------------------------------------
@@ -104,6 +111,9 @@ void hdi_spread_destroy(struct hd_buffer *root)
         struct hdi_launcher *launcher = s->on[i].launcher;
         if (!launcher)
             continue;
+        if (s->on[i].pinned)
+            launcher->device->backend->unpin(launcher->device, root->address,
+                                             root->size);
         launcher->device->backend->free(launcher->device, s->on[i].address,
                                         root->size);
         atomic_fetch_sub_explicit(&launcher->memory, root->size,
@@ -160,6 +170,23 @@ static unsigned choose_source(const struct hd_buffer *root, uint64_t valid)
     return valid >> home & 1 ? home : (unsigned)__builtin_ctzll(valid);
 }
 
+// With the lock. Tried once: at the copy that makes it so many.
+static void count_copy(const struct hd_buffer *root, struct hdi_spread *s,
+                       unsigned to, unsigned from, uint64_t size)
+{
+    unsigned home = root->launcher->number, away = to == home ? from : to;
+    struct hdi_device *device = device_at(root, s, away);
+    uint64_t often = OFTEN * root->size, before = s->on[away].copied;
+
+    if (!is_host(root->launcher->device) || is_host(device) ||
+        (to != home && from != home))
+        return;
+    s->on[away].copied += size;
+    if (device->backend->pin && before < often && before + size >= often)
+        s->on[away].pinned =
+            device->backend->pin(device, root->address, root->size);
+}
+
 // With the lock.
 // Stretch by stretch: one version may be valid in another place than the next.
 // When a copy fails the target counts as not valid, so it is tried again later.
@@ -179,6 +206,7 @@ static hd_status fetch(const struct hd_buffer *root, struct hdi_spread *s,
         hdi_pace_learn_copy(launcher_at(root, s, place),
                             missing.end - missing.begin,
                             hdi_now() - begin_time);
+        count_copy(root, s, place, from, missing.end - missing.begin);
         if (!hdi_places_copied(&s->places, missing.begin, missing.end,
                                missing.version, place))
             return HD_ENOMEM;

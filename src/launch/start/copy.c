@@ -1,7 +1,10 @@
 // Copies and fills that are started: rows of bytes between two layouts.
 #include <inttypes.h>
+#include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -17,7 +20,9 @@
 enum {
     STEP = 4 << 20,    // copied between two looks whether to go on [bytes]
     BLOCK = 64 * 1024, // of a pattern again and again [bytes]
-    MAX_PATTERN = 128  // [bytes]
+    MAX_PATTERN = 128, // [bytes]
+    PATIENCE = 200,    // looks at a copy that is under way, before naps
+    NAP = 20000        // between looks then [ns]
 };
 
 // Memory and how it is laid out.
@@ -32,6 +37,13 @@ struct side {
 struct copy {
     struct side to, from;
     struct hd_extent extent;
+    // Of one that the device makes meanwhile:
+    struct hdi_event *event;
+    struct hdi_device *device;
+    struct hdi_device_copy move;
+    struct hd_work work;
+    unsigned looks; // that found nothing new
+    uint64_t begin; // [ns]
 };
 
 // The same. The pattern is copied: the caller's may be gone.
@@ -240,29 +252,102 @@ static hd_status settle(const struct side *side, enum hdi_use use,
         side->size, use, error);
 }
 
+static void end(struct hd_worker *worker, const struct copy *copy,
+                hd_status status, struct hd_error *error)
+{
+    if (copy->to.buffer)
+        hdi_seal_restore(copy->to.buffer);
+    count(worker, copy->event, copy->begin);
+    explain(error, status, "copy",
+            copy->to.buffer ? copy->to.buffer : copy->from.buffer);
+}
+
+// The device that makes it while the worker does something else; NULL: none
+// does.
+static struct hdi_device *mover_of(const struct copy *c)
+{
+    struct hdi_device *to = device_of(&c->to), *from = device_of(&c->from);
+    struct hdi_device *device = is_host(to) ? from : to;
+
+    return !is_host(device) && device->backend->move &&
+                   (is_host(to) || is_host(from) || to == from)
+               ? device
+               : NULL;
+}
+
+// Whether it has ended. One that is cancelled ends with what is under way.
+static bool go_on(struct copy *copy)
+{
+    struct hdi_device_copy *m = &copy->move;
+    uint64_t ended = m->ended;
+
+    if (!goes_on(copy->event))
+        m->size = m->begun;
+    bool has_ended = copy->device->backend->move(copy->device, m);
+    if (has_ended && m->status == HD_OK && m->ended < copy->extent.bytes)
+        m->status = HD_ECANCELED;
+    copy->looks = m->ended > ended ? 0 : copy->looks + 1;
+    return has_ended;
+}
+
+// One look. It submits itself again with the lowest priority, so all other work
+// of the pool comes before the next.
+static void look(struct hd_worker *worker, struct hd_work *work,
+                 hd_status status)
+{
+    struct copy *copy =
+        (struct copy *)(void *)((char *)work - offsetof(struct copy, work));
+    struct hdi_event *event = copy->event;
+    struct hd_error error = {.status = HD_OK};
+
+    (void)status;
+    if (go_on(copy)) {
+        end(worker, copy, copy->move.status, &error);
+        hdi_event_end(event, error.status,
+                      error.status != HD_OK ? error.text : NULL);
+        return;
+    }
+    if (copy->looks < PATIENCE)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
+    hd_submit_work(event->pool, work);
+}
+
 // A copy of rows leaves the bytes between them, so the target counts as
 // written, not overwritten.
 static bool run_copy(struct hd_worker *worker, struct hdi_event *event,
                      struct hd_error *error)
 {
-    struct copy copy = flatten(event->room);
-    bool whole = copy.extent.rows == 1 && copy.extent.slices == 1;
-    uint64_t begin = hdi_now();
+    struct copy *copy = event->room;
 
-    if (settle(&copy.from, HDI_USE_READ, error) != HD_OK ||
-        settle(&copy.to, whole ? HDI_USE_OVERWRITE : HDI_USE_WRITE, error) !=
+    *copy = flatten(copy);
+    bool whole = copy->extent.rows == 1 && copy->extent.slices == 1;
+    copy->begin = hdi_now();
+    copy->event = event;
+    if (settle(&copy->from, HDI_USE_READ, error) != HD_OK ||
+        settle(&copy->to, whole ? HDI_USE_OVERWRITE : HDI_USE_WRITE, error) !=
             HD_OK)
         return true;
-    if (copy.to.buffer)
-        hdi_seal_lift(copy.to.buffer);
+    if (copy->to.buffer)
+        hdi_seal_lift(copy->to.buffer);
     hd_publish(worker);
-    hd_status status = copy_all(event, &copy);
-    if (copy.to.buffer)
-        hdi_seal_restore(copy.to.buffer);
-    count(worker, event, begin);
-    explain(error, status, "copy",
-            copy.to.buffer ? copy.to.buffer : copy.from.buffer);
-    return true;
+    copy->device = whole ? mover_of(copy) : NULL;
+    if (!copy->device) {
+        end(worker, copy, copy_all(event, copy), error);
+        return true;
+    }
+    copy->move = (struct hdi_device_copy){
+        .to = copy->to.at, .from = copy->from.at, .size = copy->extent.bytes};
+    if (go_on(copy)) {
+        end(worker, copy, copy->move.status, error);
+        return true;
+    }
+    copy->work = (struct hd_work){.job = {.run = hdi_run_nothing},
+                                  .done = look,
+                                  .priority = HD_PRIORITY_LOW};
+    hd_submit_work(event->pool, &copy->work);
+    return false;
 }
 
 static void drop_copy(struct hdi_event *event)

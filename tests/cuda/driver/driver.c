@@ -25,6 +25,8 @@ static char greedy[64]; // functions that need
 static int greed;       // so many registers
 atomic_bool fake_stop;
 atomic_bool fake_held;
+atomic_bool fake_copies_held;
+atomic_uint_fast64_t fake_pageable;
 static atomic_bool any;
 static bool initialized, free_failed, release_failed;
 static char complaints[8192];
@@ -102,7 +104,8 @@ cuda_result fake_enter(const char *name, bool needs_context)
     if (number == atomic_load(&failing) || strcmp(name, broken) == 0) {
         if (getenv("FAKE_CUDA_LOG"))
             fprintf(stderr, "fake cuda: %s fails\n", name);
-        free_failed = free_failed || strncmp(name, "cuMemFree", 9) == 0;
+        free_failed = free_failed || strncmp(name, "cuMemFree", 9) == 0 ||
+                      strcmp(name, "cuMemHostUnregister") == 0;
         release_failed =
             release_failed || strcmp(name, "cuDevicePrimaryCtxRelease") == 0;
         return UNKNOWN;
@@ -223,6 +226,7 @@ cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_device device)
         break;
     case CUDA_CORRECTS_ERRORS:
     case CUDA_CAN_MAP_HOST_MEMORY:
+    case CUDA_CAN_REGISTER_HOST_MEMORY:
     case CUDA_UNIFIED_ADDRESSING:
         *value = 1;
         break;
@@ -274,7 +278,7 @@ cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
         bool could_not = atomic_load(&fake_sticky) != 0 || free_failed;
         for (int kind = 0; kind < KINDS; kind++)
             for (struct object *o = fake_objects[kind]; o; o = o->next)
-                if (could_not && (kind == DEVICE_MEMORY || kind == HOST_MEMORY))
+                if (could_not && kind >= DEVICE_MEMORY)
                     o->gone = true;
         // Whatever ran on it is over, and so is what went wrong.
         atomic_store(&fake_stop, true);
@@ -373,6 +377,59 @@ cuda_result cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
     return leave(0);
 }
 
+cuda_result cuMemAllocHost_v2(void **memory, size_t bytes)
+{
+    BEGIN(cuMemAllocHost, true);
+    fake_blocks("cuMemAllocHost");
+    struct memory *m = fake_make(HOST_MEMORY, sizeof(*m));
+    m->size = bytes;
+    m->bytes = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+    *memory = m->bytes;
+    return leave(0);
+}
+
+cuda_result cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
+{
+    BEGIN(cuMemHostRegister, true);
+    fake_blocks("cuMemHostRegister");
+    if (bytes == 0 || flags != CUDA_REGISTER_PORTABLE ||
+        fake_is_pinned(memory, 1)) {
+        fake_complain("cuMemHostRegister of %zu bytes, flags %u", bytes, flags);
+        return leave(INVALID_VALUE);
+    }
+    struct memory *m = fake_make(REGISTERED, sizeof(*m));
+    m->size = bytes;
+    m->bytes = memory;
+    return leave(0);
+}
+
+cuda_result cuMemHostUnregister(void *memory)
+{
+    BEGIN(cuMemHostUnregister, true);
+    fake_blocks("cuMemHostUnregister");
+    struct memory *m = memory_at(REGISTERED, memory);
+    if (!m) {
+        fake_complain("cuMemHostUnregister of what is not registered");
+        return leave(INVALID_VALUE);
+    }
+    m->object.gone = true;
+    return leave(0);
+}
+
+cuda_result cuPointerGetAttribute(void *value, int attribute,
+                                  cuda_address pointer)
+{
+    BEGIN(cuPointerGetAttribute, true);
+    if (attribute != CUDA_POINTER_MEMORY_TYPE)
+        fake_complain("attribute %d of a pointer is not known here", attribute);
+    if (!(pointer & DEVICE_BIT) &&
+        !fake_is_pinned((void *)(uintptr_t)pointer, 1))
+        return leave(INVALID_VALUE);
+    *(int *)value =
+        pointer & DEVICE_BIT ? CUDA_MEMORY_DEVICE : CUDA_MEMORY_HOST;
+    return leave(0);
+}
+
 cuda_result cuMemFreeHost(void *memory)
 {
     BEGIN(cuMemFreeHost, true);
@@ -389,6 +446,21 @@ cuda_result cuMemHostGetDevicePointer_v2(cuda_address *address, void *memory,
         return leave(INVALID_VALUE);
     *address = (uint64_t)(uintptr_t)memory;
     return leave(0);
+}
+
+// With the lock. Whether it is page-locked, all of it.
+bool fake_is_pinned(const void *memory, size_t bytes)
+{
+    const char *begin = memory;
+
+    for (int kind = HOST_MEMORY; kind <= REGISTERED; kind++)
+        for (const struct object *o = fake_objects[kind]; o; o = o->next) {
+            const struct memory *m = (const struct memory *)o;
+            if (!o->gone && begin >= m->bytes &&
+                begin + bytes <= m->bytes + m->size)
+                return true;
+        }
+    return false;
 }
 
 // With the lock. `size` bytes of memory that is there, or NULL.
@@ -449,10 +521,18 @@ static void fail_at(uint64_t call)
 
 static const char *report(void)
 {
-    static const char *const names[] = {
-        "",           "contexts", "modules", "functions",     "streams",
-        "events",     "links",    "graphs",  "graphs to run", "device memory",
-        "host memory"};
+    static const char *const names[] = {"",
+                                        "contexts",
+                                        "modules",
+                                        "functions",
+                                        "streams",
+                                        "events",
+                                        "links",
+                                        "graphs",
+                                        "graphs to run",
+                                        "device memory",
+                                        "host memory",
+                                        "registered memory"};
     static char text[16384];
     unsigned left[KINDS] = {0};
 
@@ -461,7 +541,7 @@ static const char *report(void)
         for (const struct object *o = fake_objects[kind]; o; o = o->next)
             left[kind] += !o->gone && !release_failed; // nobody can
     int n = snprintf(text, sizeof(text), "%s", complaints);
-    for (int kind = CONTEXT; kind <= HOST_MEMORY; kind++)
+    for (int kind = CONTEXT; kind < KINDS; kind++)
         if (left[kind] > 0)
             n += snprintf(text + n, sizeof(text) - (size_t)n, "%u %s left\n",
                           left[kind], names[kind]);
@@ -522,7 +602,39 @@ static void hold_launches(bool on)
     atomic_store(&fake_held, on);
 }
 
+static void hold_copies(bool on)
+{
+    atomic_store(&fake_copies_held, on);
+}
+
+static uint64_t count_pageable(void)
+{
+    return atomic_load(&fake_pageable);
+}
+
+static uint64_t count_registered(void)
+{
+    uint64_t bytes = 0;
+
+    pthread_mutex_lock(&fake_lock);
+    for (const struct object *o = fake_objects[REGISTERED]; o; o = o->next)
+        bytes += o->gone ? 0 : ((const struct memory *)o)->size;
+    pthread_mutex_unlock(&fake_lock);
+    return bytes;
+}
+
 extern const struct fake_cuda fake_cuda_table;
-EXPORT const struct fake_cuda fake_cuda_table = {
-    count_calls,    fail_at,       report,        any_address, count_resident,
-    count_launches, set_registers, hold_launches, break_calls, count_links};
+EXPORT const struct fake_cuda fake_cuda_table = {.calls = count_calls,
+                                                 .fail_at = fail_at,
+                                                 .report = report,
+                                                 .any_address = any_address,
+                                                 .resident = count_resident,
+                                                 .launches = count_launches,
+                                                 .registers = set_registers,
+                                                 .hold = hold_launches,
+                                                 .fail_always = break_calls,
+                                                 .links = count_links,
+                                                 .hold_copies = hold_copies,
+                                                 .pageable = count_pageable,
+                                                 .registered =
+                                                     count_registered};

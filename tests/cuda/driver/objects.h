@@ -43,6 +43,7 @@ enum kind {
     GRAPH_RUN,
     DEVICE_MEMORY,
     HOST_MEMORY,
+    REGISTERED, // memory of the caller's
     KINDS
 };
 
@@ -82,6 +83,7 @@ struct operation {
         COPY,
         FILL,
         RECORD,
+        WAIT,
         RUN_GRAPH
     } kind;
     struct cuda_function_ *function;
@@ -92,8 +94,11 @@ struct operation {
     size_t bytes;
     unsigned char value;
     struct cuda_event_ *event;
-    uint64_t number;
+    uint64_t number; // of the event
     struct cuda_graph_run_ *graph;
+    bool host;    // a copy from or to page-locked memory
+    bool checked; // its bytes are those of the call, if they still have
+    uint64_t sum; // this sum
 };
 
 struct cuda_stream_ {
@@ -102,11 +107,15 @@ struct cuda_stream_ {
     pthread_cond_t changed;
     struct operation *first, **last;
     bool busy, ends;
+    uint64_t enqueued; // operations
+    uint64_t seen;     // the caller knows that so many have ended
 };
 
 struct cuda_event_ {
     struct object object;
     uint64_t recorded, reached;
+    struct cuda_stream_ *stream; // where it was recorded last, and
+    uint64_t place;              // behind how many operations
 };
 
 struct cuda_link_ {
@@ -147,7 +156,9 @@ extern atomic_int fake_sticky;    // what went wrong on the device
 extern atomic_uint fake_resident; // kernels, and how many blocks they have
 extern atomic_uint fake_resident_blocks;
 extern atomic_bool fake_stop;
-extern atomic_bool fake_held; // launches do not begin
+extern atomic_bool fake_held;              // launches do not begin
+extern atomic_bool fake_copies_held;       // nor copies to page-locked memory
+extern atomic_uint_fast64_t fake_pageable; // copies whose caller waited
 
 void fake_complain(const char *format, ...);
 void *fake_make(enum kind kind, size_t size);
@@ -157,6 +168,7 @@ void *fake_find(void *module, uint64_t address, uint64_t size);
 int fake_registers_of(const struct ptx_function *f);
 int fake_setting(const char *name, int otherwise); // of the environment
 void *fake_copied(uint64_t address, size_t bytes, const char *name);
+bool fake_is_pinned(const void *memory, size_t bytes);
 
 // What waits on a GPU for all that runs: for ever when a kernel never ends.
 void fake_blocks(const char *name);

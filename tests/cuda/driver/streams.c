@@ -51,6 +51,46 @@ static void run_kernel(const struct operation *o)
         go(o);
 }
 
+static void await_event(const struct cuda_event_ *event, uint64_t number)
+{
+    pthread_mutex_lock(&fake_lock);
+    while (event->reached < number) {
+        pthread_mutex_unlock(&fake_lock);
+        usleep(50);
+        pthread_mutex_lock(&fake_lock);
+    }
+    pthread_mutex_unlock(&fake_lock);
+}
+
+static uint64_t sum_of(const void *memory, size_t bytes)
+{
+    const unsigned char *at = memory;
+    uint64_t sum = bytes, word;
+
+    for (; bytes >= 8; bytes -= 8, at += 8) {
+        memcpy(&word, at, 8);
+        sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        sum ^= sum >> 29;
+    }
+    while (bytes-- > 0)
+        sum = (sum ^ *at++) * UINT64_C(0x100000001b3);
+    return sum;
+}
+
+static void copy(const struct operation *o)
+{
+    while (o->host && atomic_load(&fake_copies_held))
+        usleep(200);
+    if (o->checked && sum_of(o->from, o->bytes) != o->sum) {
+        pthread_mutex_lock(&fake_lock);
+        fake_complain("%zu bytes of the host have changed before they were "
+                      "copied",
+                      o->bytes);
+        pthread_mutex_unlock(&fake_lock);
+    }
+    memmove(o->to, o->from, o->bytes);
+}
+
 void fake_run_operation(const struct operation *o)
 {
     if (o->kind == RECORD) {
@@ -64,8 +104,10 @@ void fake_run_operation(const struct operation *o)
             go(o);
     } else if (o->kind == LAUNCH) {
         run_kernel(o);
+    } else if (o->kind == WAIT) {
+        await_event(o->event, o->number);
     } else if (o->kind == COPY) {
-        memmove(o->to, o->from, o->bytes);
+        copy(o);
     } else if (o->kind == RUN_GRAPH) {
         fake_run_graph(o->graph);
     } else {
@@ -121,6 +163,7 @@ void fake_enqueue(struct cuda_stream_ *s, struct operation o)
 
     *copy = o;
     copy->next = NULL;
+    s->enqueued++;
     *s->last = copy;
     s->last = &copy->next;
     pthread_cond_broadcast(&s->changed);
@@ -152,12 +195,21 @@ cuda_result cuStreamDestroy_v2(cuda_stream stream)
     return 0;
 }
 
+static void drain(struct cuda_stream_ *stream)
+{
+    uint64_t enqueued = stream->enqueued;
+
+    while (stream->first || stream->busy)
+        pthread_cond_wait(&stream->changed, &fake_lock);
+    if (enqueued > stream->seen)
+        stream->seen = enqueued;
+}
+
 cuda_result cuStreamSynchronize(cuda_stream stream)
 {
     BEGIN(cuStreamSynchronize, true);
     CHECK_LIVE(stream, STREAM, cuStreamSynchronize);
-    while (stream->first || stream->busy)
-        pthread_cond_wait(&stream->changed, &fake_lock);
+    drain(stream);
     return leave(atomic_load(&fake_sticky));
 }
 
@@ -191,6 +243,102 @@ cuda_result cuMemcpyAsync(cuda_address to, cuda_address from, size_t bytes,
     return leave(0);
 }
 
+// Page-locked memory that a copy has used: until the caller has seen it end, no
+// other may use it.
+struct use {
+    struct use *next;
+    const char *begin;
+    size_t bytes;
+    const struct cuda_stream_ *stream;
+    uint64_t number; // of its operation there
+};
+
+static struct use *uses;
+
+static void use(const void *memory, size_t bytes,
+                const struct cuda_stream_ *stream, const char *name)
+{
+    const char *begin = memory;
+
+    for (struct use *u, **at = &uses; (u = *at);) {
+        if (u->stream->seen >= u->number) {
+            *at = u->next;
+            free(u);
+            continue;
+        }
+        if (begin < u->begin + u->bytes && u->begin < begin + bytes)
+            fake_complain("%s: memory that a copy may still use", name);
+        at = &u->next;
+    }
+    struct use *mine = malloc(sizeof(*mine));
+    *mine = (struct use){uses, begin, bytes, stream, stream->enqueued + 1};
+    uses = mine;
+}
+
+// The caller is kept waiting for a copy from or to pageable memory.
+static void copy_host(struct cuda_stream_ *stream, struct operation o,
+                      void *host, bool from_host, const char *name)
+{
+    if (!fake_is_pinned(host, o.bytes)) {
+        atomic_fetch_add(&fake_pageable, 1);
+        fake_enqueue(stream, o);
+        drain(stream);
+        return;
+    }
+    use(host, o.bytes, stream, name);
+    o.host = true;
+    o.checked = from_host;
+    if (from_host)
+        o.sum = sum_of(host, o.bytes);
+    else // who does not wait finds this
+        memset(host, 0xdd, o.bytes);
+    fake_enqueue(stream, o);
+}
+
+cuda_result cuMemcpyHtoDAsync_v2(cuda_address to, const void *from,
+                                 size_t bytes, cuda_stream stream)
+{
+    BEGIN(cuMemcpyHtoDAsync, true);
+    CHECK_LIVE(stream, STREAM, cuMemcpyHtoDAsync);
+    void *real = fake_copied(to, bytes, "cuMemcpyHtoDAsync");
+    if (!real || !(to & DEVICE_BIT))
+        return leave(INVALID_VALUE);
+    copy_host(stream,
+              (struct operation){
+                  .kind = COPY, .to = real, .from = from, .bytes = bytes},
+              (void *)(uintptr_t)from, true, "cuMemcpyHtoDAsync");
+    return leave(0);
+}
+
+cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_address from, size_t bytes,
+                                 cuda_stream stream)
+{
+    BEGIN(cuMemcpyDtoHAsync, true);
+    CHECK_LIVE(stream, STREAM, cuMemcpyDtoHAsync);
+    void *real = fake_copied(from, bytes, "cuMemcpyDtoHAsync");
+    if (!real || !(from & DEVICE_BIT))
+        return leave(INVALID_VALUE);
+    copy_host(stream,
+              (struct operation){
+                  .kind = COPY, .to = to, .from = real, .bytes = bytes},
+              to, false, "cuMemcpyDtoHAsync");
+    return leave(0);
+}
+
+cuda_result cuStreamWaitEvent(cuda_stream stream, cuda_event event,
+                              unsigned flags)
+{
+    BEGIN(cuStreamWaitEvent, true);
+    CHECK_LIVE(stream, STREAM, cuStreamWaitEvent);
+    CHECK_LIVE(event, EVENT, cuStreamWaitEvent);
+    if (flags != 0)
+        fake_complain("cuStreamWaitEvent with flags %u", flags);
+    fake_enqueue(stream, (struct operation){.kind = WAIT,
+                                            .event = event,
+                                            .number = event->recorded});
+    return leave(0);
+}
+
 cuda_result cuEventCreate(cuda_event *event, unsigned flags)
 {
     (void)flags;
@@ -216,6 +364,8 @@ cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
     fake_enqueue(stream, (struct operation){.kind = RECORD,
                                             .event = event,
                                             .number = ++event->recorded});
+    event->stream = stream;
+    event->place = stream->enqueued;
     return leave(0);
 }
 
@@ -226,6 +376,8 @@ cuda_result cuEventQuery(cuda_event event)
     pthread_mutex_lock(&fake_lock);
     CHECK_LIVE(event, EVENT, cuEventQuery);
     bool ready = event->reached >= event->recorded;
+    if (ready && event->stream && event->place > event->stream->seen)
+        event->stream->seen = event->place;
     pthread_mutex_unlock(&fake_lock);
     if (!ready) {
         usleep(200);

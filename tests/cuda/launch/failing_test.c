@@ -1,14 +1,15 @@
 // Each call of the driver fails in turn (each_call.h), in all that a program
 // can do with a GPU.
 //
-//     failing_test launches|tiles|kept|list|graph|appends|images|fields [CALL]
+//     failing_test launches|tiles|kept|list|graph|appends|images|fields|copies
+//                  [CALL]
 //
 // launches: of kernels. tiles: the same on units, which come and go, as a
 // program does. kept: the same with what was linked before. list, graph: a kept
 // graph runs, which the device schedules from its list, or the driver as a
 // graph of its own. appends: one from a list whose kernels append. images:
-// kernels write and read one. fields: the GPU is a node beside the CPU. CALL:
-// only that one fails.
+// kernels write and read one. fields: the GPU is a node beside the CPU. copies:
+// a large buffer of the host's goes there and back. CALL: only that one fails.
 #include <glob.h>
 #include <stdint.h>
 #include <string.h>
@@ -23,7 +24,8 @@ enum {
     TILES = 2,
     WARP = 32,
     EVEN = N / WARP * WARP, // whole warps of them
-    APPENDED = 3
+    APPENDED = 3,
+    LARGE = 300000 // numbers of a buffer that is page-locked
 };
 
 static const char source[] =
@@ -50,6 +52,9 @@ static const char source[] =
     "    x[get_global_id(0)] += by;\n"
     "    if (get_global_id(0) == 0 && x[0] < 3 * by)\n"
     "        hd_append(to, 1, (uint3)(0), (uint3)(6, 1, 1));\n"
+    "}\n"
+    "kernel void far(global int *x) {\n"
+    "    x[x[get_global_id(0)] + 7] += 3;\n"
     "}\n"
     "kernel void twice(global int *to, global const int *from) {\n"
     "    to[get_global_id(0)] = 2 * from[get_global_id(0)];\n"
@@ -290,6 +295,58 @@ static hd_status paint(struct hd_runtime *runtime, struct hd_program *program,
     return status;
 }
 
+// There, and back five times: waited for and started.
+static hd_status copy(struct hd_runtime *runtime, struct hd_program *program,
+                      struct hd_buffer *x, struct hd_error *error)
+{
+    static int seen[LARGE];
+    const struct hd_arg args[] = {HD_BUFFER(x)};
+    const struct hd_range range = {.dims = 1, .global = {1}};
+    const struct hd_launch_params how = {
+        .devices = UINT64_C(1) << (hd_runtime_device_count(runtime) - 1)};
+    const struct hd_extent all = {.bytes = sizeof(seen)};
+    struct hd_pool *pool = hd_runtime_pool(runtime);
+    hd_status status = HD_OK;
+    hd_event event;
+
+    for (int round = 1; round <= 5 && status == HD_OK; round++) {
+        status = hd_launch_with(runtime, &how, hd_program_find(program, "far"),
+                                &range, args, 1, error);
+        if (status != HD_OK)
+            break;
+        if (round % 2) {
+            status = hd_buffer_read(x, 0, seen, sizeof(seen), error);
+        } else {
+            status = hd_read_start(runtime, NULL, seen, NULL, x, NULL, &all,
+                                   &event, error);
+            if (status == HD_OK) {
+                status = hd_event_wait(pool, &event, 1, HD_FOREVER, error);
+                hd_event_release(pool, event);
+            }
+        }
+        CHECK(status != HD_OK ||
+              (seen[6] == 0 && seen[7] == 3 * round && seen[LARGE - 1] == 0));
+    }
+    CHECK(!all_is_well || fake_cuda()->registered() > 0);
+    return status;
+}
+
+static hd_status use_copies(struct hd_runtime *runtime,
+                            struct hd_program *program,
+                            struct hd_buffer *buffer, struct hd_error *error)
+{
+    struct hd_buffer *x;
+    hd_status status =
+        hd_buffer_create(runtime, LARGE * sizeof(int), &x, error);
+
+    (void)buffer;
+    if (status != HD_OK)
+        return status;
+    status = copy(runtime, program, x, error);
+    hd_buffer_destroy(x);
+    return status;
+}
+
 static void number(void *data, const int64_t *index, void *value)
 {
     (void)data;
@@ -388,7 +445,8 @@ static const struct form {
     {"graph", "gpu", use_graph, HD_GRAPH_BY_LAUNCHES, 0, false, false},
     {"appends", "gpu", use_appends, HD_GRAPH_BY_UNITS, TILES, false, false},
     {"images", "all", paint, HD_GRAPH_BY_HOST, 0, false, false},
-    {"fields", "cpu,gpu", use_fields, HD_GRAPH_BY_HOST, 0, false, false}};
+    {"fields", "cpu,gpu", use_fields, HD_GRAPH_BY_HOST, 0, false, false},
+    {"copies", "cpu,gpu", use_copies, HD_GRAPH_BY_HOST, 0, false, false}};
 static const struct form *form;
 static const char *folder; // of the cache
 

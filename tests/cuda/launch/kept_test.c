@@ -168,7 +168,7 @@ static void damaged_files_are_linked_again(void)
 {
     static const char *const damage[] = {
         "for f in *.made; do head -c 1000 $f >x; mv x $f; done",
-        "for f in *.made; do printf x | dd of=$f bs=1 seek=90 conv=notrunc; done",
+        "for f in *.made; do printf x|dd of=$f bs=1 seek=90 conv=notrunc; done",
         "for f in *.made; do : >$f; done",
         "set -- *.made; mv $1 x; mv $2 $1; mv $3 $2; mv x $3",
         "for f in *.made; do rm $f; mkdir $f; done"};

@@ -172,7 +172,9 @@ bool cuda_launcher_submit(struct cuda_launcher *s,
         slot->status = HD_ENODEV;
         return true;
     }
-    slot->result = launch(s, chunk);
+    slot->result = cuda_staging_precede(gpu, s->stream);
+    if (slot->result == 0)
+        slot->result = launch(s, chunk);
     if (slot->result == 0)
         slot->result = gpu->driver->EventRecord(slot->event, s->stream);
     if (slot->result != 0)

@@ -550,25 +550,29 @@ static uint64_t digest_of(const struct hd_forall *forall)
 
 // Whatever fails is handed to the agreement, which all processes take part in.
 // The agent is there before it, because others may ask as soon as it is over.
-static hd_status begin_run(struct hdi_run *run, enum hdi_by crew, bool threads,
-                           struct hd_error *error)
+static hd_status begin_run(struct hdi_run *run,
+                           const struct hdi_forall_way *way, hd_status status,
+                           bool threads, struct hd_error *error)
 {
     const struct hd_forall *forall = run->forall;
-    hd_status status = check_forall(forall, error);
-    uint64_t digest = status == HD_OK ? digest_of(forall) : 0;
+    uint64_t digest = 0;
 
+    if (status == HD_OK)
+        status = check_forall(forall, error);
+    if (status == HD_OK)
+        digest = hdi_mix(digest_of(forall), way->digest);
     run->queue = calloc(run->output->map->nodes, sizeof(*run->queue));
     run->traffic = calloc(run->cluster->here, sizeof(*run->traffic));
     if (status == HD_OK && (!run->queue || !run->traffic))
         status = hdi_fail(error, HD_ENOMEM, "no memory for a forall");
     if (status == HD_OK)
-        status = fill_slots(run, crew, error);
+        status = fill_slots(run, way->crew, error);
     if (status == HD_OK && !run->on_device)
         status = bring_home(forall, error);
     run->number = run->lane->runs + 1;
     if (status == HD_OK && needs_agent(run->cluster))
         status = hdi_agent_start(run, threads, &run->agent, error);
-    HDI_TRY(hdi_lane_agree(run->lane, "hd_forall()", digest, status, error));
+    HDI_TRY(hdi_lane_agree(run->lane, way->call, digest, status, error));
     run->lane->runs++;
     if (!run->on_device)
         hdi_mirrors_forget(run->output);
@@ -603,30 +607,30 @@ static void idle(void *data)
 
 hd_status hd_forall(const struct hd_forall *forall, struct hd_error *error)
 {
-    for (unsigned i = 0; i < forall->input_count; i++)
+    const struct hdi_forall_way way = {.call = "hd_forall()",
+                                       .crew = HDI_BY_ALL};
+    hd_status status = HD_OK;
+
+    for (unsigned i = 0; status == HD_OK && i < forall->input_count; i++)
         if (forall->inputs[i].footprint)
-            return hdi_cluster_agree(
-                forall->output->cluster, "hd_forall()", forall->output->number,
-                hdi_fail(error, HD_EINVAL,
-                         "input %u: a function has no footprint, say what it "
-                         "reads",
-                         i),
-                error);
-    return hdi_forall(forall, &forall->output->cluster->lanes[0], NULL, NULL,
-                      HDI_BY_ALL, error);
+            status = hdi_fail(
+                error, HD_EINVAL,
+                "input %u: a function has no footprint, say what it reads", i);
+    return hdi_forall(forall, &forall->output->cluster->lanes[0], &way, status,
+                      error);
 }
 
 // The version counts up before the first task, so that copies of the old values
 // are not used in the next run. At the end the agent goes only after all have
 // met: nobody asks any more.
 hd_status hdi_forall(const struct hd_forall *forall, struct hdi_lane *lane,
-                     hdi_reach reach, hdi_on_device on_device, enum hdi_by crew,
+                     const struct hdi_forall_way *way, hd_status status,
                      struct hd_error *error)
 {
     struct hdi_run run = {.forall = forall,
                           .lane = lane,
-                          .reach = reach,
-                          .on_device = on_device,
+                          .reach = way->reach,
+                          .on_device = way->on_device,
                           .cluster = forall->output->cluster,
                           .output = forall->output,
                           .fetch = {.begin = hdi_agent_fetch,
@@ -641,7 +645,7 @@ hd_status hdi_forall(const struct hd_forall *forall, struct hdi_lane *lane,
         run.cluster->latest = 0;
     run.error = &mine;
     pthread_mutex_init(&run.lock, NULL);
-    hd_status status = begin_run(&run, crew, may, error);
+    status = begin_run(&run, way, status, may, error);
     if (status != HD_OK) {
         hdi_agent_stop(run.agent);
         free_run(&run);
@@ -653,7 +657,7 @@ hd_status hdi_forall(const struct hd_forall *forall, struct hdi_lane *lane,
     lane->lives = lives;
     lane->lives_data = &run;
     run.output->version++;
-    run_nodes(&run, crew);
+    run_nodes(&run, way->crew);
     await_results(&run);
 
     // The agent answers until all processes are here.

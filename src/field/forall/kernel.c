@@ -705,20 +705,19 @@ hd_status hdi_forall_kernel(struct hdi_launcher *launcher,
         status = check_launch(&k, error);
     if (status == HD_OK)
         status = check_devices(&k, error);
-    status =
-        hdi_lane_agree(lane, "hd_forall_kernel()", arg_count, status, error);
     k.checks =
         status == HD_OK && hd_kernel_info(kernel)->form == HD_FORM_CHECKED;
     inner.function = run_block;
     inner.data = &k;
     // A worker does the tasks of all nodes in turn: it helps with a launch that
     // it waits for, while threads of the nodes would wait for workers.
-    if (status == HD_OK)
-        status = hdi_forall(&inner, lane, reach,
-                            cluster->domains.devices ? run_on_device : NULL,
-                            hd_pool_worker(launcher->pool) ? HDI_BY_CALLER
-                                                           : HDI_BY_THREAD,
-                            error);
+    const struct hdi_forall_way way = {
+        .call = "hd_forall_kernel()",
+        .digest = arg_count,
+        .reach = reach,
+        .on_device = cluster->domains.devices ? run_on_device : NULL,
+        .crew = hd_pool_worker(launcher->pool) ? HDI_BY_CALLER : HDI_BY_THREAD};
+    status = hdi_forall(&inner, lane, &way, status, error);
     for (size_t i = 0; k.spaces && i < spaces; i++)
         if (k.spaces[i].memory)
             munmap(k.spaces[i].memory, k.spaces[i].size);

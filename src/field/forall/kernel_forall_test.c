@@ -2,6 +2,7 @@
 #include "heddle/agile.h"
 #include "heddle/runtime.h"
 
+#include "field/cluster/cluster.h"
 #include "tests/check.h"
 
 static struct hd_error error;
@@ -300,6 +301,47 @@ static void bad_kernel_arguments_are_refused(const struct hd_program *program)
 
 // Checked, a write beside a task's elements is told, though another node owns
 // what is there; what only writes its own runs as ever.
+static unsigned sent;
+
+static hd_status count_and_send(struct hdi_net *net, uint32_t node,
+                                uint32_t tag, const void *data, uint64_t size,
+                                struct hdi_transfer **transfer)
+{
+    sent++;
+    return net->transport->send(net, node, tag, data, size, transfer);
+}
+
+// Where all memory is reached only agreements are messages: one before the
+// tasks, one after them, each of as many rounds as there are doublings of
+// processes.
+static void processes_agree_twice(const struct hd_program *program)
+{
+    struct hd_map *map = parse("8x8 tiles 1x8 cyclic nodes %u");
+    struct hd_field *a = ramped(map, 0), *c = ramped(map, 0);
+    struct hd_input input = {.view = hd_view_field(a), .footprint = true};
+    struct hd_forall forall = {.output = c, .inputs = &input, .input_count = 1};
+    struct hd_field_arg args[] = {{.is = HD_FIELD_OUTPUT},
+                                  {.is = HD_FIELD_INPUT, .input = 0}};
+    const struct hdi_transport *transport = cluster->transport;
+    struct hdi_transport counting = *transport;
+    unsigned rounds = 0;
+
+    while (1u << rounds < hd_cluster_processes(cluster))
+        rounds++;
+    counting.send = count_and_send;
+    cluster->transport = &counting;
+    sent = 0;
+    CHECK_OK(hd_forall_kernel(runtime, &forall,
+                              hd_program_find(program, "heat"), args, 2,
+                              &error),
+             error);
+    cluster->transport = transport;
+    CHECK(cluster->messages || sent == 2 * rounds);
+    hd_field_destroy(a);
+    hd_field_destroy(c);
+    hd_map_destroy(map);
+}
+
 static void strays_are_found_by_checking(void)
 {
     struct hd_program_params params = {
@@ -390,6 +432,7 @@ int main(int argc, char **argv)
         footprints_say_what_is_read("7x9x11 tiles 7x4x11 cyclic nodes %u "
                                     "memory 2x2x11 tasks 1x1x11");
         strays_are_found_by_checking();
+        processes_agree_twice(program);
         bad_kernel_arguments_are_refused(program);
         hd_cluster_leave(cluster);
         if (!alone && i == 1)

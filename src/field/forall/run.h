@@ -37,8 +37,8 @@ struct hdi_run {
     pthread_mutex_t lock;    // for `queue`, `status` and `error`
     hd_status status;        // the first failure here
     struct hd_error *error;
-    hdi_reach reach;         // NULL: no input has `footprint` set
-    hdi_on_device on_device; // NULL: devices' tasks run on the host
+    hdi_reach reach;         // as in hdi_forall_way
+    hdi_on_device on_device; // the same
     struct hdi_fetch fetch;
     // Gives a result, dense, to an owner whose memory is not reached, where it
     // is counted; `data` is that of `fetch`.
@@ -67,9 +67,19 @@ enum hdi_by {
     HDI_BY_ALL     // the same, or all of a part's workers
 };
 
-// As hd_forall(), in a lane, with a function for devices, or NULL.
+// What a forall is for who calls it.
+struct hdi_forall_way {
+    const char *call;        // as the user says it
+    uint64_t digest;         // of what must be equal on all processes beside
+    hdi_reach reach;         // NULL: no input has `footprint` set
+    hdi_on_device on_device; // NULL: devices' tasks run on the host
+    enum hdi_by crew;
+};
+
+// As hd_forall(), in a lane. `status` is how it went here before: where it has
+// failed, with a text in `error`, the others are told and nothing begins.
 hd_status hdi_forall(const struct hd_forall *forall, struct hdi_lane *lane,
-                     hdi_reach reach, hdi_on_device on_device, enum hdi_by crew,
+                     const struct hdi_forall_way *way, hd_status status,
                      struct hd_error *error);
 
 // The slot of a node whose tasks may be taken and done without a message, or

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "bench/figure.h"
-#include "field/cluster/field.h"
+#include "field/memory/field.h"
 
 enum {
     MAX_ROUNDS = 15

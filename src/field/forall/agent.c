@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/pause.h"
-#include "field/cluster/mirror.h"
+#include "field/memory/mirror.h"
 
 // An agent's thread shares a core with a node: the naps leave it to the node,
 // and are what an answer may be late.

@@ -12,9 +12,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/pause.h"
-#include "field/cluster/mirror.h"
 #include "field/forall/agent.h"
 #include "field/forall/givers.h"
+#include "field/memory/mirror.h"
 #include "launch/launcher.h"
 
 // With one, who answers only between its tasks may be late; each more holds

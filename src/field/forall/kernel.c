@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
-#include "field/cluster/mirror.h"
 #include "field/forall/kernel.h"
 #include "field/forall/run.h"
+#include "field/memory/mirror.h"
 #include "launch/start/start.h"
 
 // Larger groups cut more blocks at places that are no multiple of them.

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "field/cluster/bring.h"
-#include "field/cluster/mirror.h"
+#include "field/memory/bring.h"
+#include "field/memory/mirror.h"
 
 // What moves in a nanosecond between nodes, for the decision who computes.
 // Rough figures: they only have to tell tasks that are worth moving from those

@@ -11,8 +11,8 @@
 #include <pthread.h>
 
 #include "field/cluster/slot.h"
-#include "field/cluster/window.h"
 #include "field/map/queue.h"
+#include "field/memory/window.h"
 
 // What the task of a block, in the output's indices, reads of each input that
 // has `footprint` set, in ordinals.

@@ -4,7 +4,7 @@
 
 #include "heddle/agile.h"
 
-// The largest element. A message holds a whole one at least (cluster/moving.h),
+// The largest element. A message holds a whole one at least (moving/moving.h),
 // so this bounds the buffers of messages too.
 enum {
     HDI_MAX_ELEMENT = 1 << 20 // [bytes]

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "field/cluster/mirror.h"
+#include "field/memory/mirror.h"
 #include "field/whole/exchange.h"
 #include "field/whole/row.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "field/cluster/field.h"
-#include "field/cluster/window.h"
+#include "field/memory/field.h"
+#include "field/memory/window.h"
 
 // A whole array of the field's elements.
 static struct hdi_window array_of(const struct hd_grid *grid, void *memory)

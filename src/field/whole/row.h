@@ -2,7 +2,7 @@
 #ifndef HDI_FIELD_WHOLE_ROW_H
 #define HDI_FIELD_WHOLE_ROW_H
 
-#include "field/cluster/field.h"
+#include "field/memory/field.h"
 
 // Whether it has one axis, and elements of `least` bytes at least.
 hd_status hdi_row_check(const struct hd_field *field, size_t least,

@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "field/cluster/mirror.h"
-#include "field/cluster/window.h"
+#include "field/memory/mirror.h"
+#include "field/memory/window.h"
 
 // Of a fixed size, so that all processes know where element 0 is; NumPy wants a
 // multiple of 64.

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "field/cluster/mirror.h"
+#include "field/memory/mirror.h"
 #include "heddle/agile.h"
 #include "heddle/heddle.h"
 #include "tests/check.h"

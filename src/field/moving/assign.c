@@ -1,12 +1,12 @@
 // A blocking call steps it to the end itself; of what is started and not waited
 // for a thread does it, and workers copy (mover.c).
-#include "field/cluster/assign.h"
+#include "field/moving/assign.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "field/cluster/mirror.h"
+#include "field/memory/mirror.h"
 
 // Before ----------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
-#include "field/cluster/window.h"
+#include "field/memory/window.h"
 
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "field/cluster/mirror.h"
+#include "field/memory/mirror.h"
 
 // Where an element is, for a node.
 // `spot` is in the owner's terms, `block` in ordinals of the field.

@@ -2,11 +2,11 @@
 //
 // Each process has one shared memory with the arrays of its nodes, one after
 // another, so that processes of the same machine copy from it directly.
-#ifndef HDI_FIELD_CLUSTER_FIELD_H
-#define HDI_FIELD_CLUSTER_FIELD_H
+#ifndef HDI_FIELD_MEMORY_FIELD_H
+#define HDI_FIELD_MEMORY_FIELD_H
 
 #include "field/cluster/cluster.h"
-#include "field/cluster/replica.h"
+#include "field/memory/replica.h"
 
 struct hdi_mirror;
 

@@ -1,4 +1,4 @@
-#include "field/cluster/field.h"
+#include "field/memory/field.h"
 
 // With `messages` no other process is, whatever the network can do.
 bool hdi_field_reaches(const struct hd_field *field, uint32_t node)

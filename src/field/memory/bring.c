@@ -1,7 +1,7 @@
-#include "field/cluster/bring.h"
+#include "field/memory/bring.h"
 
 #include "base/error.h"
-#include "field/cluster/mirror.h"
+#include "field/memory/mirror.h"
 
 // What the recursion shares.
 struct bringing {

@@ -1,12 +1,12 @@
 // Giving a field the values of a view: what hd_field_assign() does, as one
 // thing that is under way.
-#ifndef HDI_FIELD_CLUSTER_ASSIGN_H
-#define HDI_FIELD_CLUSTER_ASSIGN_H
+#ifndef HDI_FIELD_MOVING_ASSIGN_H
+#define HDI_FIELD_MOVING_ASSIGN_H
 
 #include <stdatomic.h>
 
 #include "field/cluster/agreement.h"
-#include "field/cluster/moving.h"
+#include "field/moving/moving.h"
 
 // The stages, in order:
 //

@@ -14,10 +14,10 @@
 //     never on the device        no      yes    (no entry)
 //     read by a kernel           yes     yes
 //     written by a kernel        yes     no     hdi_mirror_home() brings it
-#ifndef HDI_FIELD_CLUSTER_MIRROR_H
-#define HDI_FIELD_CLUSTER_MIRROR_H
+#ifndef HDI_FIELD_MEMORY_MIRROR_H
+#define HDI_FIELD_MEMORY_MIRROR_H
 
-#include "field/cluster/field.h"
+#include "field/memory/field.h"
 
 struct hdi_mirror;
 

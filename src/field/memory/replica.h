@@ -3,8 +3,8 @@
 // A field's version counts the times it was written. A table that holds copies
 // of another version is emptied before it is used. Only the thread that
 // computes for the node touches its tables.
-#ifndef HDI_FIELD_CLUSTER_REPLICA_H
-#define HDI_FIELD_CLUSTER_REPLICA_H
+#ifndef HDI_FIELD_MEMORY_REPLICA_H
+#define HDI_FIELD_MEMORY_REPLICA_H
 
 #include "field/map/map.h"
 

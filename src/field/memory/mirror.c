@@ -1,4 +1,4 @@
-#include "field/cluster/mirror.h"
+#include "field/memory/mirror.h"
 
 #include <stdlib.h>
 #include <string.h>

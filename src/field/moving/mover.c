@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/pause.h"
-#include "field/cluster/assign.h"
-#include "field/cluster/mirror.h"
+#include "field/memory/mirror.h"
+#include "field/moving/assign.h"
 #include "steal/event.h"
 
 // While messages are under way nobody signals the thread, so it looks: at once,

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "field/cluster/mirror.h"
-#include "field/cluster/replica.h"
+#include "field/memory/mirror.h"
+#include "field/memory/replica.h"
 #include "field/plan/copy.h"
 
 enum {

@@ -1,8 +1,8 @@
 // Bringing what a kernel reads to a device that is a node.
-#ifndef HDI_FIELD_CLUSTER_BRING_H
-#define HDI_FIELD_CLUSTER_BRING_H
+#ifndef HDI_FIELD_MEMORY_BRING_H
+#define HDI_FIELD_MEMORY_BRING_H
 
-#include "field/cluster/window.h"
+#include "field/memory/window.h"
 
 // Have all of a box on the device: what others own comes by `fetch` first.
 hd_status hdi_mirror_bring(struct hd_field *field, uint32_t node,

@@ -1,4 +1,4 @@
-#include "field/cluster/replica.h"
+#include "field/memory/replica.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 // A redistribution along a route that is under way.
-#ifndef HDI_FIELD_CLUSTER_MOVING_H
-#define HDI_FIELD_CLUSTER_MOVING_H
+#ifndef HDI_FIELD_MOVING_MOVING_H
+#define HDI_FIELD_MOVING_MOVING_H
 
-#include "field/cluster/field.h"
+#include "field/memory/field.h"
 #include "field/plan/copy.h"
 
 // More under way hide what a message takes, and need as many buffers of a

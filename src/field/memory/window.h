@@ -8,11 +8,11 @@
 //
 // The caller holds hdi_run_moving() of the node: tables of replicas have no
 // lock.
-#ifndef HDI_FIELD_CLUSTER_WINDOW_H
-#define HDI_FIELD_CLUSTER_WINDOW_H
+#ifndef HDI_FIELD_MEMORY_WINDOW_H
+#define HDI_FIELD_MEMORY_WINDOW_H
 
-#include "field/cluster/field.h"
-#include "field/cluster/replica.h"
+#include "field/memory/field.h"
+#include "field/memory/replica.h"
 
 // Counts of one node, added up when a run ends.
 // `blocks` were brought, `moved` bytes of them, `received` of these in

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "field/cluster/moving.h"
+#include "field/moving/moving.h"
 
 enum {
     STEPS = HDI_MOVING_STEPS,

@@ -114,7 +114,7 @@ hd_status hdi_cluster_share(struct hd_cluster *cluster, const char *call,
     if (status == HD_OK)
         return HD_OK;
     if (status == HD_ENOMEM)
-        hdi_fail(error, status, "no memory for %llu bytes to share",
+        hdi_fail(error, status, "no memory for %llu bytes that processes share",
                  (unsigned long long)size);
     return hdi_cluster_agree(cluster, call, 0,
                              status == HD_EPEER ? HD_OK : status, error);

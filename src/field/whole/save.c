@@ -130,10 +130,21 @@ static hd_status make(struct work *w, const char *head, uint64_t size)
     return why ? fail(w, "write", why) : HD_OK;
 }
 
+// What a head says in words, and how long that is; nothing of another file.
+static const char *words_of(const char *head, int *length)
+{
+    const char *end = memcmp(head, "\x93NUMPY\x01", 7) == 0
+                          ? memchr(head + 10, '}', HEAD - 10)
+                          : NULL;
+
+    *length = end ? (int)(end - head) - 9 : 0;
+    return head + 10;
+}
+
 // Compares the whole head: type, shape and order at once.
 static hd_status look(struct work *w, const char *head, uint64_t size)
 {
-    char is[HEAD];
+    char is[HEAD] = {0};
     struct stat state;
 
     w->file = open(w->path, O_RDONLY | O_CLOEXEC);
@@ -142,10 +153,16 @@ static hd_status look(struct work *w, const char *head, uint64_t size)
     if (fstat(w->file, &state) != 0)
         return fail(w, "read", errno);
     if (state.st_size < HEAD || pread(w->file, is, HEAD, 0) != HEAD ||
-        memcmp(is, head, HEAD) != 0)
+        memcmp(is, head, HEAD) != 0) {
+        int is_long, should_long;
+        const char *words = words_of(is, &is_long);
+        const char *should = words_of(head, &should_long);
+
         return hdi_fail(w->error, HD_EIO,
-                        "%s holds another array than the field: %.*s", w->path,
-                        HEAD - 10, head + 10);
+                        "%s holds another array than the field: %.*s%s%.*s",
+                        w->path, is_long, words, is_long ? ", not " : "",
+                        should_long, should);
+    }
     if ((uint64_t)state.st_size != size)
         return hdi_fail(w->error, HD_EIO,
                         "%s has %llu bytes, not %llu: it was "

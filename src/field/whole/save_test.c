@@ -151,7 +151,11 @@ static void wrong_files_are_refused(void)
     CHECK_FAILS(hd_field_load(other, path, "<u4", &sum, &error), HD_EIO, error,
                 "holds another array than the field");
     CHECK_FAILS(hd_field_load(field, path, "<i4", &sum, &error), HD_EIO, error,
-                "holds another array than the field");
+                "holds another array than the field: {'descr': '<u4', "
+                "'fortran_order': False, 'shape': (31, 17, 3, ), }, not "
+                "{'descr': '<i4', 'fortran_order': False, 'shape': "
+                "(31, 17, 3, ), }");
+    CHECK(error.text[strlen(error.text) - 1] == '}');
     CHECK_FAILS(hd_field_load(field, path, "<u5", &sum, &error), HD_EINVAL,
                 error, "cannot be kept as '<u5'");
     CHECK_FAILS(hd_field_save(field, path, NULL, &sum, &error), HD_EINVAL,

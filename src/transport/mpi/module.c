@@ -620,13 +620,22 @@ static void *find_memory(const struct mpi_net *n, MPI_Win window, uint32_t node)
     return (char *)memory + (LINE - (uintptr_t)memory % LINE) % LINE;
 }
 
-#ifdef OPEN_MPI
+#ifdef HDI_SIMULATED
 
-// Where Open MPI puts the files that shared memory is of.
-static char folder[4096];
+static bool has_disk(uint64_t size)
+{
+    (void)size;
+    return true;
+}
+
+#else
+
+// Where the files are that shared memory is of.
+static char folder[4096] = "/dev/shm";
 
 static void find_folder(void)
 {
+#ifdef OPEN_MPI
     int index, count, provided;
     MPI_T_cvar_handle handle;
 
@@ -640,8 +649,10 @@ static void find_folder(void)
         MPI_T_cvar_handle_free(&handle);
     }
     MPI_T_finalize();
+#endif
 }
 
+// Whether there is room for a file of shared memory.
 static bool has_disk(uint64_t size)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -651,19 +662,11 @@ static bool has_disk(uint64_t size)
     return statvfs(folder, &disk) != 0 || size / disk.f_frsize < disk.f_bavail;
 }
 
-#else
-
-static bool has_disk(uint64_t size)
-{
-    (void)size;
-    return true;
-}
-
 #endif
 
 // Whether this process has room for the memory of all of its machine. Asked
 // before MPI is: where one process cannot map it, or there is no disk for its
-// file, Open MPI leaves the others waiting for it.
+// file, Open MPI leaves the others waiting for it, and MPICH says nothing.
 static bool has_room(const struct mpi_net *n, uint64_t size)
 {
     uint64_t all = 0;

@@ -50,6 +50,7 @@ struct hdi_cost {
 enum {
     HDI_EVENT_INPUTS = 8,    // links of a record
     HDI_EVENT_SEGMENT = 512, // records made at a time
+    HDI_EVENT_ROOM = 768,    // of a record itself [bytes]
     HDI_EVENT_MAX = 1 << 24  // of a pool
 };
 
@@ -91,6 +92,10 @@ struct hdi_event {
     _Alignas(64) _Atomic uint64_t submitted; // [ns]
     _Atomic uint64_t started, ended;
     struct hdi_cost cost;
+
+    // What is started, where it is small: who takes a record of a queue knows
+    // the way to it.
+    _Alignas(128) unsigned char own_room[HDI_EVENT_ROOM];
 };
 
 // All events of a pool.
@@ -126,14 +131,15 @@ hd_status hdi_event_take(struct hd_pool *pool,
                          const struct hdi_event_kind *kind,
                          struct hdi_event **event, struct hd_error *error);
 
-// Memory that goes with the record, aligned to 128; NULL: there is none. It
-// stays when the record is used again, so this seldom allocates.
+// Memory that goes with the record, aligned to 128; NULL: there is none. Up to
+// HDI_EVENT_ROOM it is the record's own; more stays when the record is used
+// again, so this seldom allocates.
 void *hdi_event_room(struct hdi_event *event, size_t size);
 
 // The handle that it has, or will have when it is started.
 hd_event hdi_event_handle(const struct hdi_event *event);
 
-// The memory is somebody else's now.
+// The memory is somebody else's now; it was more than HDI_EVENT_ROOM.
 void hdi_event_lose_room(struct hdi_event *event);
 
 // Start it; `handle` is optional. After an error it is dropped and given back.
@@ -169,5 +175,9 @@ void hdi_event_run_for(struct hd_worker *worker, struct hdi_event *e,
 
 // The function of the job of an event.
 void hdi_run_event(struct hd_worker *worker, struct hd_job *job);
+
+// This job was taken from an inbox. If it is an event's, the one behind it is
+// most likely another, which this worker takes next: have it fetched meanwhile.
+void hdi_event_expect(const struct hd_job *job);
 
 #endif

@@ -5,14 +5,15 @@
  * harm. Worker B lies asleep, a thread outside hands in a job, wakes it and stops
  * the pool; worker A has just lain down and looks. Who takes a job counts as awake
  * before, and what was handed in comes before `stopping`. */
-#define LOCATIONS 3
+#define LOCATIONS 4
 #define MESSAGES 4
 #define THREADS 3
 #include "memory.pml"
 
-#define JOBS 0
-#define AWAKE 1
-#define STOPPING 2
+#define IN 0 /* the lists of the inbox, see inbox.pml */
+#define OUT 1
+#define AWAKE 2
+#define STOPPING 3
 #define A 0
 #define B 1
 #define OUTSIDE 2
@@ -28,10 +29,13 @@
 #define FINISH_FENCE fence_seq_cst(A)
 #endif
 
-bool awake, ran;
+bool awake, moved, ran;
 
 proctype outside() {
-  store(OUTSIDE, JOBS, 1, RELAXED); /* under the inbox's lock */
+  if /* under the lock of the list; another worker may have moved it since */
+  :: store(OUTSIDE, IN, 1, RELAXED)
+  :: moved = 1; store(OUTSIDE, OUT, 1, RELAXED)
+  fi;
   fence_seq_cst(OUTSIDE);
   awake = 1;
   store(OUTSIDE, STOPPING, 1, RELEASE)
@@ -41,23 +45,34 @@ proctype worker_b() {
   byte x;
   awake;
   exchange(B, AWAKE, x, x + 1, ACQ_REL);
-  store(B, JOBS, 0, TAKE);
+  if
+  :: moved
+  :: else -> store(B, OUT, 1, TAKE); store(B, IN, 0, TAKE)
+  fi;
+  store(B, OUT, 0, TAKE);
   ran = 1;
   exchange(B, AWAKE, x, x - 1, ACQ_REL)
 }
 
+inline look(jobs) {
+  load(A, OUT, RELAXED, first);
+  load(A, IN, ACQUIRE, second);
+  load(A, OUT, RELAXED, third);
+  jobs = first || second || third
+}
+
 proctype worker_a() {
-  byte stopping, jobs, others;
+  byte stopping, jobs, others, first, second, third;
   fence_seq_cst(A); /* hdi_idle_lie_down()'s */
 #ifdef STOP_LAST
-  load(A, JOBS, RELAXED, jobs);
+  look(jobs);
   load(A, STOPPING, ACQUIRE, stopping);
 #else
   load(A, STOPPING, ACQUIRE, stopping);
 #ifdef AWAKE_FIRST
   load(A, AWAKE, ACQUIRE, others);
 #endif
-  load(A, JOBS, RELAXED, jobs);
+  look(jobs);
 #endif
   FINISH_FENCE;
 #ifndef AWAKE_FIRST

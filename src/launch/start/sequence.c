@@ -205,6 +205,9 @@ struct started {
     char text[HDI_FAILURE_SIZE];
 };
 
+_Static_assert(sizeof(struct started) > HDI_EVENT_ROOM,
+               "a room that is lost is no record's own");
+
 // The first failure of the launch, else what the list itself says.
 static hd_status conclude(struct started *s, struct hd_error *error)
 {

@@ -33,6 +33,9 @@ struct on_units {
     char text[HDI_FAILURE_SIZE];
 };
 
+_Static_assert(sizeof(struct on_units) > HDI_EVENT_ROOM,
+               "a room that is lost is no record's own");
+
 // As short as may be: the thread that starts it writes this, and a worker on
 // another core reads it. The flight is made there, on the worker's stack.
 //

@@ -112,6 +112,77 @@ static void what_starts_while_another_ends_is_not_submitted_before(void)
     hd_pool_destroy(pool);
 }
 
+static hd_status wait_for_gate(struct hd_worker *worker, void *gate,
+                               struct hd_error *e)
+{
+    (void)worker, (void)e;
+    while (!atomic_load((atomic_bool *)gate))
+        usleep(100);
+    return HD_OK;
+}
+
+struct between {
+    struct hd_job job;
+    uint64_t ended;
+};
+
+static void spend_time(struct hd_worker *worker, struct hd_job *job)
+{
+    struct between *between = (struct between *)(void *)job;
+
+    (void)worker;
+    usleep(2000);
+    between->ended = hdi_now();
+}
+
+// One worker, one queue: what an event took begins when it begins.
+static void what_runs_between_two_events_is_of_neither(void)
+{
+    struct hd_pool *pool = make_pool(1);
+    struct between between = {.job = {.run = spend_time}};
+    struct hd_event_info info;
+    atomic_bool gate = false;
+    atomic_int count = 0;
+
+    hd_event first = start_call(pool, NULL, 0, false, wait_for_gate, &gate);
+    hd_submit(pool, &between.job);
+    hd_event second = start_call(pool, NULL, 0, false, add_one, &count);
+    hd_event third = start_call(pool, NULL, 0, false, add_one, &count);
+    atomic_store(&gate, true);
+    wait_for(pool, third);
+    CHECK(hd_event_info(pool, second, &info));
+    CHECK(info.started >= between.ended && info.started <= info.ended);
+    uint64_t ended = info.ended;
+    CHECK(hd_event_info(pool, third, &info));
+    CHECK(info.started >= ended && info.started <= info.ended);
+    hd_event_release(pool, first);
+    hd_event_release(pool, second);
+    hd_event_release(pool, third);
+    hd_pool_destroy(pool);
+}
+
+static void a_room_is_the_records_own_or_larger(void)
+{
+    static const size_t sizes[] = {1, HDI_EVENT_ROOM, HDI_EVENT_ROOM + 1,
+                                   100000};
+    static const struct hdi_event_kind kind = {.run = run_nothing};
+    struct hd_pool *pool = make_pool(1);
+    struct hdi_event *e;
+
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < 4; i++) {
+            CHECK_OK(hdi_event_take(pool, &kind, &e, &error), error);
+            char *room = hdi_event_room(e, sizes[i]);
+            CHECK(room && (uintptr_t)room % 128 == 0);
+            memset(room, 1, sizes[i]);
+            CHECK(room == (char *)e->own_room ||
+                  (i >= 2 || e->room_size > HDI_EVENT_ROOM));
+            CHECK(hdi_event_room(e, 1) == room); // it stays
+            hdi_event_give_back(e);
+        }
+    hd_pool_destroy(pool);
+}
+
 static hd_status fail(struct hd_worker *worker, void *data, struct hd_error *e)
 {
     (void)worker;
@@ -583,6 +654,8 @@ int main(void)
     users_events_end_when_told();
     times_are_in_order();
     what_starts_while_another_ends_is_not_submitted_before();
+    what_runs_between_two_events_is_of_neither();
+    a_room_is_the_records_own_or_larger();
     the_first_cause_travels();
     a_loose_event_gives_an_order_alone();
     the_users_error_travels();

@@ -170,11 +170,11 @@ void hdi_event_end(struct hdi_event *event, hd_status status, const char *text)
 
 // Running ---------------------------------------------------------------------
 
-// `now` is when it got ready, if that is now, or 0. Asking the clock takes as
-// long as the rest. `start` is the reference for its start, 0: it stays in a
+// Asking the clock takes long beside all this: it begins when the one before it
+// has ended here. `start` is the reference for its start, 0: it stays in a
 // queue.
 static struct hdi_event *run_one(struct hd_worker *worker, struct hdi_event *e,
-                                 uint64_t *now, uint32_t start)
+                                 uint32_t start)
 {
     struct hd_error error;
     struct hdi_cause *before = hdi_record_cause(e);
@@ -195,10 +195,12 @@ static struct hdi_event *run_one(struct hd_worker *worker, struct hdi_event *e,
     if (hdi_pool_cancelled(e->pool, &e->group)) {
         hdi_fail(&error, HD_ECANCELED, "cancelled before it began");
     } else {
-        uint64_t begin = *now ? *now : hdi_now();
+        if (worker->now == 0)
+            worker->now = hdi_now();
         hdi_record_set(&e->started,
-                       not_before(begin, hdi_record_get(&e->submitted)));
+                       not_before(worker->now, hdi_record_get(&e->submitted)));
         if (!e->kind->run(worker, e, &error)) {
+            worker->now = 0;
             if (start)
                 hdi_record_let_go(e, start);
             return NULL;
@@ -207,31 +209,41 @@ static struct hdi_event *run_one(struct hd_worker *worker, struct hdi_event *e,
     if (error.status != HD_OK)
         hdi_record_fail(e, hdi_cause_make(error.status, error.text));
     atomic_store_explicit(&e->phase, HD_EVENT_ENDED, memory_order_relaxed);
-    *now = hdi_record_get(&e->cost.last);
-    if (*now == 0)
-        *now = hdi_now();
-    return end_at(worker, e, *now, start + HDI_END, true);
+    uint64_t end = hdi_record_get(&e->cost.last);
+    if (end == 0)
+        end = hdi_now();
+    if (worker->now > 0)
+        worker->now = end;
+    return end_at(worker, e, end, start + HDI_END, true);
+}
+
+static struct hdi_event *event_of(struct hd_job *job)
+{
+    return (struct hdi_event *)(void *)((char *)job -
+                                        offsetof(struct hdi_event, job));
+}
+
+void hdi_event_expect(const struct hd_job *job)
+{
+    if (job->run == hdi_run_event && job->next_)
+        hdi_record_expect(event_of(job->next_));
 }
 
 void hdi_run_event(struct hd_worker *worker, struct hd_job *job)
 {
-    struct hdi_event *e =
-        (struct hdi_event *)(void *)((char *)job -
-                                     offsetof(struct hdi_event, job));
-
-    uint64_t now = 0;
+    struct hdi_event *e = event_of(job);
 
     while (e)
-        e = run_one(worker, e, &now, HDI_START);
+        e = run_one(worker, e, HDI_START);
 }
 
 // What begins with `e`, whose start is a reference of the caller's, until the
 // goal is done.
 static void run_chain(struct hd_worker *worker, struct hdi_event *e,
-                      uint64_t now, struct hd_group *goal)
+                      struct hd_group *goal)
 {
     while (e && !hdi_group_done(goal))
-        e = run_one(worker, e, &now, HDI_START);
+        e = run_one(worker, e, HDI_START);
     if (e)
         submit(e);
 }
@@ -239,10 +251,10 @@ static void run_chain(struct hd_worker *worker, struct hdi_event *e,
 void hdi_event_run_for(struct hd_worker *worker, struct hdi_event *e,
                        struct hd_group *goal)
 {
-    uint64_t now = 0;
-
-    e = run_one(worker, e, &now, 0);
-    run_chain(worker, e, now, goal);
+    worker->now = 0;
+    e = run_one(worker, e, 0);
+    run_chain(worker, e, goal);
+    worker->now = 0;
     hdi_worker_settle(worker);
 }
 
@@ -257,13 +269,15 @@ void hdi_event_end_here(struct hd_worker *worker, hd_event event, hd_event goal)
         hdi_record_change(e, HD_EVENT_WAITS, HD_EVENT_ENDED)) {
         struct hdi_event *next =
             end_at(worker, e, now, HDI_END + HDI_USER, true);
+        worker->now = now;
         if (until)
-            run_chain(worker, next, now, &until->group);
+            run_chain(worker, next, &until->group);
         else if (next)
             submit(next);
     } else if (e) {
         hdi_record_let_go(e, HDI_USER);
     }
+    worker->now = 0;
     hdi_worker_settle(worker);
     if (until)
         hdi_record_let_go(until, HDI_USER);

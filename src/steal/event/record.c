@@ -180,15 +180,6 @@ static void keep_spent(struct hd_worker *worker, struct hdi_event *e)
         hdi_record_give_back(worker);
 }
 
-// The next one to be taken is in the cache of who ran it.
-static void expect_next(const struct hdi_event *e)
-{
-    const char *line = (const char *)e;
-
-    for (unsigned i = 0; i < 3; i++)
-        __builtin_prefetch(line + 64 * i, 1);
-}
-
 static struct hdi_event *get_free(struct hdi_events *events)
 {
     uint64_t old = atomic_load_explicit(&events->free, memory_order_acquire);
@@ -204,9 +195,23 @@ static struct hdi_event *get_free(struct hdi_events *events)
                               __atomic_load_n(&e->free_next, __ATOMIC_RELAXED));
     } while (!atomic_compare_exchange_weak_explicit(
         &events->free, &old, new, memory_order_acquire, memory_order_acquire));
+    // The next one to be taken is in the cache of who ran it.
     if (hdi_record_low(new) > 0)
-        expect_next(hdi_record(events, hdi_record_low(new) - 1));
+        hdi_record_expect(hdi_record(events, hdi_record_low(new) - 1));
     return e;
+}
+
+static void own_room(struct hdi_event *e)
+{
+    e->room = e->own_room;
+    e->room_size = HDI_EVENT_ROOM;
+}
+
+static void free_room(struct hdi_event *e)
+{
+    if (e->room != e->own_room)
+        free(e->room);
+    own_room(e);
 }
 
 // Make a segment of records; return the first, the others are free. Under the
@@ -217,12 +222,13 @@ static struct hdi_event *make_more(struct hd_pool *pool)
     struct hdi_events *events = &pool->events;
     uint32_t made = atomic_load_explicit(&events->made, memory_order_relaxed);
     size_t size = SEGMENT * sizeof(struct hdi_event);
-    struct hdi_event *segment = made < MAX ? aligned_alloc(64, size) : NULL;
+    struct hdi_event *segment = made < MAX ? aligned_alloc(128, size) : NULL;
 
     if (!segment)
         return NULL;
-    memset(segment, 0, size);
     for (uint32_t i = 0; i < SEGMENT; i++) {
+        memset(&segment[i], 0, offsetof(struct hdi_event, own_room));
+        own_room(&segment[i]);
         segment[i].pool = pool;
         segment[i].index = segment[i].owner = made + i;
         atomic_init(&segment[i].life, hdi_record_word(1, 0));
@@ -233,13 +239,6 @@ static struct hdi_event *make_more(struct hd_pool *pool)
     for (uint32_t i = SEGMENT; --i > 0;)
         put_free(events, &segment[i]);
     return &segment[0];
-}
-
-static void free_room(struct hdi_event *e)
-{
-    free(e->room);
-    e->room = NULL;
-    e->room_size = 0;
 }
 
 // Here and not when it is taken: who ran it has the line.
@@ -464,17 +463,19 @@ hd_status hdi_event_take(struct hd_pool *pool,
 void *hdi_event_room(struct hdi_event *event, size_t size)
 {
     if (size > event->room_size) {
+        void *room = aligned_alloc(128, hdi_round_up(size, 128));
+        if (!room)
+            return NULL;
         free_room(event);
-        event->room = aligned_alloc(128, hdi_round_up(size, 128));
-        event->room_size = event->room ? size : 0;
+        event->room = room;
+        event->room_size = size;
     }
     return event->room;
 }
 
 void hdi_event_lose_room(struct hdi_event *event)
 {
-    event->room = NULL;
-    event->room_size = 0;
+    own_room(event);
 }
 
 void hdi_event_give_back(struct hdi_event *event)

@@ -2,6 +2,7 @@
 #ifndef HDI_STEAL_EVENT_RECORD_H
 #define HDI_STEAL_EVENT_RECORD_H
 
+#include "base/expect.h"
 #include "steal/event.h"
 
 enum {
@@ -66,6 +67,12 @@ void hdi_record_begin(struct hdi_event *e, uint32_t waiting,
 
 // End one whose phase the caller has changed; `drops` references of it go.
 void hdi_event_finish(struct hdi_event *e, uint32_t drops);
+
+// This thread will soon fill a record, or run it: a small launch uses so much.
+static inline void hdi_record_expect(const struct hdi_event *e)
+{
+    hdi_expect((const char *)e, offsetof(struct hdi_event, own_room) + 512);
+}
 
 static inline struct hdi_cause *hdi_record_cause(struct hdi_event *e)
 {

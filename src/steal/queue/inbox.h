@@ -1,7 +1,9 @@
 // Jobs from threads that are no workers, first in, first out.
 //
-// A list through the jobs themselves, so that handing one in cannot fail. Any
-// thread may call anything at any time; the lock is held for a few
+// Two lists through the jobs themselves, so that handing one in cannot fail:
+// who hands in adds to the one, who takes has the other, and where that is
+// empty all of the first. So both sides seldom touch what the other has
+// written. Any thread may call anything at any time; locks are held for a few
 // instructions.
 #ifndef HDI_STEAL_QUEUE_INBOX_H
 #define HDI_STEAL_QUEUE_INBOX_H
@@ -9,17 +11,21 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/order.h"
 
 struct hd_group;
 struct hd_job;
 
-struct hdi_inbox {
+// Written under its lock, `first` read without.
+struct hdi_inbox_list {
     _Alignas(64) pthread_mutex_t lock;
-    struct hd_job *first, **last; // guarded by the lock
-    _Atomic size_t count;         // written under the lock
+    _Atomic(struct hd_job *) first; // NULL: empty, and `last` says nothing
+    struct hd_job *last;
+};
+
+struct hdi_inbox {
+    struct hdi_inbox_list out, in; // whose jobs are older, and younger
 };
 
 void hdi_inbox_init(struct hdi_inbox *inbox);
@@ -32,10 +38,16 @@ struct hd_job *hdi_inbox_pop(struct hdi_inbox *inbox); // NULL when empty
 struct hd_job *hdi_inbox_pop_of(struct hdi_inbox *inbox,
                                 const struct hd_group *group);
 
+// Jobs that move go into `out` before they leave `in`: who sees by `in` that
+// they have left finds them in `out`, or they were taken from there.
 static inline bool hdi_inbox_offers(struct hdi_inbox *inbox)
 {
-    return atomic_load_explicit(&inbox->count,
-                                HDI_BESIDE(memory_order_relaxed)) > 0;
+    return atomic_load_explicit(&inbox->out.first,
+                                HDI_BESIDE(memory_order_relaxed)) ||
+           atomic_load_explicit(&inbox->in.first,
+                                HDI_BESIDE(memory_order_acquire)) ||
+           atomic_load_explicit(&inbox->out.first,
+                                HDI_BESIDE(memory_order_relaxed));
 }
 
 #endif

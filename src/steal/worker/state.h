@@ -51,6 +51,8 @@ struct hd_worker {
         struct hd_group *group;
         unsigned count;
     } left; // so many events of this group have ended, and it was not told
+    uint64_t
+        now; // when an event ended here, if nothing has followed [ns]; or 0
     _Alignas(64) struct hdi_counters counters;
     _Atomic(struct hdi_track *) track;
     // Set while parked in hd_group_wait(), and before its bit in `idle`.

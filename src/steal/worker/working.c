@@ -89,6 +89,15 @@ static bool take_job(struct work *work, struct hd_job *job)
     return job != NULL;
 }
 
+static bool take_from_inbox(struct work *work, struct hdi_inbox *inbox)
+{
+    struct hd_job *job = hdi_inbox_pop(inbox);
+
+    if (job)
+        hdi_event_expect(job);
+    return take_job(work, job);
+}
+
 // Tasks before jobs: a task is part of something that somebody waits for.
 static bool take_from(struct hd_worker *worker, enum hdi_appetite appetite,
                       struct work *work, unsigned victim)
@@ -163,12 +172,12 @@ static bool take_anything(struct hd_worker *worker, struct work *work)
     struct hd_pool *pool = worker->pool;
 
     *work = (struct work){0};
-    if (take_job(work, hdi_inbox_pop(&pool->urgent)))
+    if (take_from_inbox(work, &pool->urgent))
         return true;
     // Neither a job that submits itself again nor a flood of steals may keep
     // old work waiting for ever.
     if (++worker->turn % FAIR_TURNS == 0 &&
-        (take_job(work, hdi_inbox_pop(&pool->inbox)) ||
+        (take_from_inbox(work, &pool->inbox) ||
          take_job(work, hdi_deque_steal(&worker->jobs))))
         return true;
     // Nobody else may run it.
@@ -176,12 +185,12 @@ static bool take_anything(struct hd_worker *worker, struct work *work)
         take_job(work, hdi_placed_pop(worker)))
         return true;
     if (worker->turn % (FAIR_TURNS * FAIR_TURNS) == FAIR_TURNS / 2 &&
-        take_job(work, hdi_inbox_pop(&pool->later)))
+        take_from_inbox(work, &pool->later))
         return true;
     return take_job(work, hdi_deque_pop(&worker->jobs)) ||
            take_from_others(worker, HDI_ANYTHING, work) ||
-           take_job(work, hdi_inbox_pop(&pool->inbox)) ||
-           take_job(work, hdi_inbox_pop(&pool->later)) ||
+           take_from_inbox(work, &pool->inbox) ||
+           take_from_inbox(work, &pool->later) ||
            take_job(work, hdi_placed_pop(worker));
 }
 
@@ -377,8 +386,10 @@ static void run(struct hd_worker *worker, const struct work *work)
 {
     struct mark before = mark_of(worker);
 
-    if (work->task || work->job->run != hdi_run_event)
+    if (work->task || work->job->run != hdi_run_event) {
         hdi_worker_settle(worker);
+        worker->now = 0;
+    }
     worker->depth++;
     hd_count_task_(worker);
     if (!hdi_scopes_enter(&worker->scopes, base_of(worker), work->group)) {
@@ -566,6 +577,7 @@ void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
     struct work work;
 
     hdi_pool_check_origin(worker->pool);
+    worker->now = 0;
     while (!is_reached(worker, goal)) {
         if (is_called(worker, goal)) {
             settle_all(worker);
@@ -574,6 +586,7 @@ void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
         bool found = take(worker, goal, &work);
         if (!found) {
             hdi_idle_search(&worker->pool->idle[appetite]);
+            worker->now = 0;
             found = search(worker, goal, &work);
             stop_searching(worker, appetite);
         }
@@ -608,6 +621,7 @@ bool hdi_worker_run_one(struct hd_worker *worker)
 {
     struct work work;
 
+    worker->now = 0;
     if (!take_anything(worker, &work))
         return false;
     run(worker, &work);

@@ -26,4 +26,10 @@ void hdi_text_json(struct hdi_text *text, const char *string);
 
 void hdi_text_free(struct hdi_text *text);
 
+// The ending behind a number of things: "%u pass%s", n, hdi_plural(n, "es").
+static inline const char *hdi_plural(unsigned long long n, const char *ending)
+{
+    return n == 1 ? "" : ending;
+}
+
 #endif

@@ -37,7 +37,7 @@ static void print_bytes(struct hdi_text *text, bool first, const char *name,
 // With an "s" where there is not exactly one.
 static void print_count(struct hdi_text *text, unsigned n, const char *what)
 {
-    hdi_text_print(text, ", %u %s%s", n, what, n == 1 ? "" : "s");
+    hdi_text_print(text, ", %u %s%s", n, what, hdi_plural(n, "s"));
 }
 
 // How many devices a backend has, with a line for each (`text` is optional);

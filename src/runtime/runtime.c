@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "kernel/program/options.h"
 #include "launch/broker/broker.h"
 #include "launch/measure/calibration.h"
@@ -142,7 +143,8 @@ hd_status hd_runtime_create(const struct hd_runtime_params *params,
         hd_runtime_destroy(r);
         return status;
     }
-    hdi_info("%u workers on %s", hd_pool_workers(r->pool),
+    hdi_info("%u worker%s on %s", hd_pool_workers(r->pool),
+             hdi_plural(hd_pool_workers(r->pool), "s"),
              r->device->can.description);
     *runtime = r;
     return HD_OK;

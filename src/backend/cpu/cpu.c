@@ -11,6 +11,7 @@
 #include "backend/cpu/unit/region.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/topology.h"
 
 extern const struct hdi_backend hdi_backend_cpu;
@@ -115,7 +116,7 @@ static hd_status cpu_open(const struct hdi_topology *topology, unsigned index,
     }
     snprintf(d->description, sizeof(d->description), "%s, %u core%s",
              *machine->processor ? machine->processor : "processor",
-             machine->cores, machine->cores == 1 ? "" : "s");
+             machine->cores, hdi_plural(machine->cores, "s"));
     d->device = (struct hdi_device){
         .backend = &hdi_backend_cpu,
         .can =

@@ -14,6 +14,7 @@
 #include "backend/cuda/launch/graph.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 //     GPU's memory    head | passes, `room` of them | ready | edges, sources
 //     host's memory   args, HDX_ARGS for each pass | regions, one per unit
@@ -375,9 +376,10 @@ static hd_status explain(struct cuda_list *l, uint64_t failure,
                         pass);
     default:
         return hdi_fail(error, HD_ELIMIT,
-                        "pass %u appends more than the %u passes that may be "
+                        "pass %u appends more than the %u pass%s that may be "
                         "in a run",
-                        pass, l->passes[pass].most);
+                        pass, l->passes[pass].most,
+                        hdi_plural(l->passes[pass].most, "es"));
     }
 }
 

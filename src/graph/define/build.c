@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "graph/arena/arena.h"
 #include "graph/arena/shelf.h"
 #include "graph/model/agile.h"
@@ -132,9 +133,9 @@ hd_status hdi_graph_no_room(const struct hd_graph *graph,
 hd_status hdi_graph_full(const struct hd_graph *graph, struct hd_error *error)
 {
     return hdi_fail(error, HD_ELIMIT,
-                    "the run was opened with room for %u passes of common "
+                    "the run was opened with room for %u pass%s of common "
                     "size, and this is more; open it with more `room`",
-                    graph->open.room);
+                    graph->open.room, hdi_plural(graph->open.room, "es"));
 }
 
 // The mutexes come first, one after another, since hdi_graph_free() destroys

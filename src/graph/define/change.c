@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "graph/model/compact.h"
 #include "graph/order/fit.h"
 #include "graph/order/order.h"
@@ -43,8 +44,8 @@ static hd_status set_numbers(struct hd_graph *graph,
     char problem[160];
 
     if (!arg->numbers || arg->number_count != old->numbers)
-        return hdi_fail(error, HD_EINVAL, "%sit takes %u numbers, not %u",
-                        place, old->numbers,
+        return hdi_fail(error, HD_EINVAL, "%sit takes %u number%s, not %u",
+                        place, old->numbers, hdi_plural(old->numbers, "s"),
                         arg->numbers ? arg->number_count : 0);
     if (packed) {
         const struct hdi_type *type =
@@ -66,8 +67,9 @@ static hd_status set_bytes(struct hd_graph *graph, struct hdi_argument *old,
                            struct hd_error *error)
 {
     if (!arg->bytes || arg->size != old->size)
-        return hdi_fail(error, HD_EINVAL, "%sit takes %llu bytes, not %llu",
+        return hdi_fail(error, HD_EINVAL, "%sit takes %llu byte%s, not %llu",
                         place, (unsigned long long)old->size,
+                        hdi_plural(old->size, "s"),
                         (unsigned long long)(arg->bytes ? arg->size : 0));
     memcpy(graph->values.at + old->index, arg->bytes, arg->size);
     return HD_OK;
@@ -97,10 +99,10 @@ static hd_status find(struct hd_graph *graph, hd_pass pass, unsigned command,
     const struct hdi_command *c =
         &graph->commands.at[(*found)->commands + command];
     if (argument >= c->arg_count)
-        return hdi_fail(error, HD_EINVAL,
-                        HDI_PASS "command %u has %u arguments, no %u",
-                        HDI_PASS_OF((*found)->where, (*found)->name),
-                        command + 1, c->arg_count, argument + 1);
+        return hdi_fail(
+            error, HD_EINVAL, HDI_PASS "command %u has %u argument%s, no %u",
+            HDI_PASS_OF((*found)->where, (*found)->name), command + 1,
+            c->arg_count, hdi_plural(c->arg_count, "s"), argument + 1);
     return HD_OK;
 }
 

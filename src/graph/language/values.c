@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "graph/language/language.h"
 #include "graph/run/run.h"
 
@@ -113,15 +114,15 @@ static int values(lua_State *lua)
     uint64_t elements = r->size / type->size;
     uint64_t first = check_count(lua, 2, "the first element", 1) - 1;
     if (first >= elements)
-        return hdi_sandbox_fail(lua, HD_EPROGRAM,
-                                "values: resource '%s' has %d elements",
-                                r->name, (int)elements);
+        return hdi_sandbox_fail(
+            lua, HD_EPROGRAM, "values: resource '%s' has %I element%s", r->name,
+            (LUAI_UACINT)elements, hdi_plural(elements, "s"));
     uint64_t count = check_count(lua, 3, "the count", elements - first);
     if (count > elements - first || count * type->width > MAX_VALUES)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
-                                "values: %d elements are more than resource "
+                                "values: %I elements are more than resource "
                                 "'%s' has, or than can be read at one time",
-                                (int)count, r->name);
+                                (LUAI_UACINT)count, r->name);
 
     hdi_stream_end(lua);
     // What passes take is not the program's time.

@@ -42,9 +42,9 @@ static hd_status check_map(const struct hd_graph *graph, const char *name,
     int64_t owned = 0;
 
     if (grid->rank != shape->axes)
-        return hdi_fail(error, HD_EINVAL,
-                        "field '%s' has %u axes, its map has %u", name,
-                        shape->axes, grid->rank);
+        return hdi_fail(
+            error, HD_EINVAL, "field '%s' has %u ax%s, its map has %u", name,
+            shape->axes, shape->axes == 1 ? "is" : "es", grid->rank);
     for (unsigned i = 0; i < grid->rank; i++)
         if (grid->offset[i] != 0 || map->stride[i] != 1 ||
             (uint64_t)grid->extent[i] != shape->extent[grid->rank - 1 - i])
@@ -58,8 +58,9 @@ static hd_status check_map(const struct hd_graph *graph, const char *name,
                 (unsigned long long)shape->extent[grid->rank - 1 - i]);
     if (hd_map_nodes(map) > hd_cluster_nodes(graph->cluster))
         return hdi_fail(error, HD_EINVAL,
-                        "field '%s': its map is for %u nodes, and there are %u",
+                        "field '%s': its map is for %u nodes, and there %s %u",
                         name, hd_map_nodes(map),
+                        hd_cluster_nodes(graph->cluster) == 1 ? "is" : "are",
                         hd_cluster_nodes(graph->cluster));
     for (uint32_t n = 0; n < hd_map_nodes(map); n++)
         owned += hd_map_size(map, n);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "heddle/graph.h"
 
 // Three components take the room of four (OpenCL C 6.1.5).
@@ -198,8 +199,9 @@ hd_status hdi_type_convert(const struct hdi_type *type, const double *numbers,
         return HD_EGRAPH;
     }
     if (count != 1 && count != type->width) {
-        snprintf(problem, 160, "%u numbers for '%s'; give %s%u", count,
-                 type->name, type->width > 1 ? "1 or " : "", type->width);
+        snprintf(problem, 160, "%u number%s for '%s'; give %s%u", count,
+                 hdi_plural(count, "s"), type->name,
+                 type->width > 1 ? "1 or " : "", type->width);
         return HD_EGRAPH;
     }
     memset(value, 0, type->size);

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "graph/order/order.h"
 #include "graph/perform/perform.h"
 #include "graph/run/run.h"
@@ -105,10 +106,11 @@ hd_status hdi_open_make_room(struct hd_graph *graph, unsigned room,
     graph->open.room = room ? room : ROOM;
     if (make_room(graph, graph->open.room))
         return HD_OK;
-    hd_status status = hdi_fail(error, HD_ENOMEM,
-                                "no memory for %u passes to join the run; ask "
-                                "for less `room`",
-                                graph->open.room);
+    hd_status status =
+        hdi_fail(error, HD_ENOMEM,
+                 "no memory for %u pass%s to join the run; ask "
+                 "for less `room`",
+                 graph->open.room, hdi_plural(graph->open.room, "es"));
     graph->open.room = 0;
     return status;
 }

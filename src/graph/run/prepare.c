@@ -507,9 +507,11 @@ static hd_status pack_dispatch(struct hd_graph *graph,
     struct hd_arg *packed = graph->packed + command->args;
     if (command->arg_count != kernel->info.arg_count)
         return hdi_fail(error, HD_EGRAPH,
-                        HDI_PASS "kernel '%s' takes %u arguments, not %u",
+                        HDI_PASS "kernel '%s' takes %u argument%s, not %u",
                         HDI_PASS_OF(pass->where, pass->name), kernel->info.name,
-                        kernel->info.arg_count, command->arg_count);
+                        kernel->info.arg_count,
+                        hdi_plural(kernel->info.arg_count, "s"),
+                        command->arg_count);
     for (uint32_t i = 0; i < command->arg_count; i++) {
         struct place place = {.pass = pass, .kernel = kernel, .index = i};
         HDI_TRY(pack_arg(graph, &place, &graph->args.at[command->args + i],

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "graph/arena/arena.h"
 #include "graph/model/agile.h"
 #include "graph/model/compact.h"
@@ -214,8 +215,9 @@ static void conclude(struct hd_graph *graph)
         return;
     graph->failed = HD_ECANCELED;
     hdi_fail(&graph->failure, HD_ECANCELED,
-             "the run was cancelled; %u of %u passes had finished",
-             hdi_graph_total(graph) - not_run, hdi_graph_total(graph));
+             "the run was cancelled; %u of %u pass%s had finished",
+             hdi_graph_total(graph) - not_run, hdi_graph_total(graph),
+             hdi_plural(hdi_graph_total(graph), "es"));
 }
 
 // Who waits may destroy the graph as soon as its group is left.

@@ -331,12 +331,12 @@ static void an_argument_of_a_kept_graph_changes(void)
                 error, "run.lua:5: pass 'P', command 1, argument 1: ");
     arg.number_count = 2;
     CHECK_FAILS(hd_graph_set_argument(g, pass, 0, 0, &arg, &error), HD_EINVAL,
-                error, "it takes 1 numbers, not 2");
+                error, "it takes 1 number, not 2");
     arg.is = HD_PASS_BYTES;
     CHECK_FAILS(hd_graph_set_argument(g, pass, 0, 0, &arg, &error), HD_EINVAL,
                 error, "only numbers become other numbers");
     CHECK_FAILS(hd_graph_set_argument(g, pass, 0, 1, &arg, &error), HD_EINVAL,
-                error, "has 1 arguments, no 2");
+                error, "has 1 argument, no 2");
     CHECK_FAILS(hd_graph_set_argument(g, pass, 1, 0, &arg, &error), HD_EINVAL,
                 error, "command 2 is no dispatch");
     CHECK_FAILS(hd_graph_set_argument(g, pass + 1, 0, 0, &arg, &error),

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "launch/args/bound.h"
 #include "launch/args/plan.h"
 #include "launch/launch.h"
@@ -259,8 +260,9 @@ static hd_status check(const struct hdi_launcher *launcher,
                         kernel->info.name);
     if (request->arg_count != kernel->info.arg_count)
         return hdi_fail(
-            error, HD_EINVAL, "kernel '%s' takes %u arguments, not %u",
-            kernel->info.name, kernel->info.arg_count, request->arg_count);
+            error, HD_EINVAL, "kernel '%s' takes %u argument%s, not %u",
+            kernel->info.name, kernel->info.arg_count,
+            hdi_plural(kernel->info.arg_count, "s"), request->arg_count);
     for (unsigned i = 0; i < request->arg_count; i++)
         HDI_TRY(
             check_arg(launcher, kernel, i, &request->args[i], later, error));

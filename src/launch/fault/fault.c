@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/text.h"
+
 enum {
     NULL_ZONE = 64 << 10, // what a null pointer and an index reach [bytes]
     NEAR = 1 << 30        // what is further off has missed nothing [bytes]
@@ -180,14 +182,17 @@ static void put_place(struct writer *w, const struct hdi_fault *fault,
         return;
     }
     if (n.before)
-        put(w, ", %" PRIu64 " bytes before the begin of", n.distance);
+        put(w, ", %" PRIu64 " byte%s before the begin of", n.distance,
+            hdi_plural(n.distance, "s"));
     else if (!inside)
-        put(w, ", %" PRIu64 " bytes past the end of", n.distance);
+        put(w, ", %" PRIu64 " byte%s past the end of", n.distance,
+            hdi_plural(n.distance, "s"));
     else
         put(w, ", inside of");
     if (n.arg)
         put(w, " argument %u, '%s':", n.index, n.arg->shown.name);
-    put(w, " %s of %" PRIu64 " bytes", n.what, n.block.bytes);
+    put(w, " %s of %" PRIu64 " byte%s", n.what, n.block.bytes,
+        hdi_plural(n.block.bytes, "s"));
 }
 
 static void put_who(struct writer *w, const struct hdi_fault *fault)

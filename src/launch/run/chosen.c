@@ -140,8 +140,9 @@ hd_status hdi_chosen_check(const struct hdi_launcher *launcher,
         return HD_OK;
     if (terms->worker_count > there)
         return hdi_fail(error, HD_EINVAL,
-                        "kernel '%s' is to run on %u workers; there are %u",
-                        name, terms->worker_count, there);
+                        "kernel '%s' is to run on %u workers; there %s %u",
+                        name, terms->worker_count, there == 1 ? "is" : "are",
+                        there);
     if (terms->place.kind != HD_ANYWHERE && terms->place.kind != HD_ON_WORKERS)
         return hdi_fail(error, HD_EINVAL,
                         "kernel '%s' is to run on workers and on units: give "

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "steal/group.h"
 #include "steal/worker/state.h"
 
@@ -299,9 +300,10 @@ static hd_status check_params(const struct hd_pool *pool,
                         "hd_place",
                         (int)gang->place);
     if (gang->place == HD_ON_MODULE_OF && gang->near >= pool->worker_count)
-        return hdi_fail(error, HD_EINVAL,
-                        "a gang near worker %u; there are %u workers",
-                        gang->near, pool->worker_count);
+        return hdi_fail(
+            error, HD_EINVAL, "a gang near worker %u; there %s %u worker%s",
+            gang->near, pool->worker_count == 1 ? "is" : "are",
+            pool->worker_count, hdi_plural(pool->worker_count, "s"));
     if (hd_pool_worker(pool))
         return hdi_fail(error, HD_EINVAL,
                         "a gang is started by a thread outside of the pool: it "

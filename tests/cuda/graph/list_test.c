@@ -325,8 +325,8 @@ static void passes_are_appended(void)
                  {1, 77, 1, HD_EINVAL, "none of those"},
                  {1, 1, 0, HD_EINVAL, "no work-groups"},
                  {1, 1, UINT32_MAX, HD_EINVAL, "no work-groups"},
-                 {2, 1, 1, HD_ELIMIT, "more than the 1 passes"},
-                 {9, 1, 1, HD_ELIMIT, "more than the 1 passes"}};
+                 {2, 1, 1, HD_ELIMIT, "more than the 1 pass that"},
+                 {9, 1, 1, HD_ELIMIT, "more than the 1 pass that"}};
     lists->free(list);
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const void *in[] = {&requests, &cases[i].many, &cases[i].pass,

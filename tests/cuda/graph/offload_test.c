@@ -442,7 +442,7 @@ static void runs_that_fail_end(enum hd_graph_scheduler by)
     CHECK_OK(hd_graph_output(m.graph, "out", out, NULL, &error), error);
     CHECK_OK(hd_graph_set_policy(m.graph, &policy, &error), error);
     CHECK_FAILS(hd_graph_run(m.graph, NULL, &error), HD_EFAULT, error,
-                "1 launches");
+                "1 launch");
     hd_graph_destroy(m.graph);
     end(&s);
 }

@@ -10,6 +10,7 @@
 #include "backend/cuda/ring.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 // One launch of a step, of which a step has up to eight and more (boxes.h).
 struct node {
@@ -245,8 +246,8 @@ hd_status cuda_graph_make(struct hdi_device *device,
     cuda_graph_free(gpu, l);
     cuda_describe(gpu->driver, result, text, sizeof(text));
     return hdi_fail(error, cuda_status(gpu, result),
-                    "%s makes no graph of %u launches: %s", gpu->name,
-                    params->count, text);
+                    "%s makes no graph of %u launch%s: %s", gpu->name,
+                    params->count, hdi_plural(params->count, "es"), text);
 }
 
 // On a GPU that hangs the graph stays; only memory of the host is given back.

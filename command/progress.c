@@ -42,7 +42,8 @@ void progress_pass(void *data, unsigned finished, unsigned total,
     if (!isatty(STDERR_FILENO) || time - last < PASS_INTERVAL)
         return;
     last = time;
-    snprintf(line, sizeof(line), "%u of %u passes: %s", finished, total, pass);
+    snprintf(line, sizeof(line), "%u of %u pass%s: %s", finished, total,
+             total == 1 ? "" : "es", pass);
     show(line);
 }
 

@@ -133,13 +133,32 @@ static void pass_table(const struct report *report, FILE *file)
         if ((int)strlen(pass.name) > width)
             width = (int)strlen(pass.name);
 
-    fprintf(file, "%4s %-*s %10s %10s %8s %12s\n", "pass", width, "name",
-            "start ms", "time ms", "of run", "work-items");
+    fprintf(file, "%4s %-*s %10s %10s %8s %12s %11s %8s\n", "pass", width,
+            "name", "start ms", "time ms", "of run", "work-items", "moved MiB",
+            "GB/s");
+    for (unsigned i = 0; hd_graph_pass_info(graph, i, &pass); i++) {
+        uint64_t time = pass.end - pass.begin;
+        fprintf(file,
+                "%4u %-*s %10.3f %10.3f %7.1f%% %12" PRIu64 " %10.3f%s %8.2f\n",
+                i + 1, width, pass.name, milli(pass.begin), milli(time),
+                percent(time, report->run_time), pass.work_items,
+                mebi(pass.bytes), pass.counted ? " " : "~",
+                time > 0 ? (double)pass.bytes / (double)time : 0);
+    }
+}
+
+// By all passes: what was counted, and what had to be estimated.
+static void traffic(const struct hd_graph *graph, FILE *file)
+{
+    uint64_t counted = 0, estimated = 0;
+    struct hd_pass_info pass;
+
     for (unsigned i = 0; hd_graph_pass_info(graph, i, &pass); i++)
-        fprintf(
-            file, "%4u %-*s %10.3f %10.3f %7.1f%% %12" PRIu64 "\n", i + 1,
-            width, pass.name, milli(pass.begin), milli(pass.end - pass.begin),
-            percent(pass.end - pass.begin, report->run_time), pass.work_items);
+        *(pass.counted ? &counted : &estimated) += pass.bytes;
+    fprintf(file,
+            "traffic: %.1f MiB counted by the hardware, ~%.1f MiB estimated "
+            "from resources\n",
+            mebi(counted), mebi(estimated));
 }
 
 static void worker_table(const struct report *report, FILE *file)
@@ -200,6 +219,7 @@ static void scheduler(const struct hd_graph *graph, FILE *file)
 void report_text(const struct report *report, bool tables, FILE *file)
 {
     const struct session *session = report->session;
+    unsigned passes = hd_graph_pass_count(session->graph);
     struct stage list[STAGES];
 
     if (tables) {
@@ -209,11 +229,12 @@ void report_text(const struct report *report, bool tables, FILE *file)
         unit_table(report, file);
         fputc('\n', file);
         scheduler(session->graph, file);
+        traffic(session->graph, file);
     }
     fprintf(file,
-            "%s: %u passes in %.1f ms on %u worker%s, %.0f%% busy\n"
+            "%s: %u pass%s in %.1f ms on %u worker%s, %.0f%% busy\n"
             "memory: %.1f MiB of resources, %.1f MiB of buffers at most\n",
-            report->given->operand, hd_graph_pass_count(session->graph),
+            report->given->operand, passes, passes == 1 ? "" : "es",
             milli(report->run_time), report->after->worker_count,
             report->after->worker_count == 1 ? "" : "s", busy_percent(report),
             mebi(hd_graph_peak_memory(session->graph)),
@@ -327,8 +348,10 @@ void report_json(const struct report *report, FILE *file)
         json_pair("where", pass.where ? pass.where : "", file);
         fprintf(file,
                 ",\"begin\":%" PRIu64 ",\"end\":%" PRIu64
-                ",\"work_items\":%" PRIu64 "}",
-                pass.begin, pass.end, pass.work_items);
+                ",\"work_items\":%" PRIu64 ",\"bytes\":%" PRIu64
+                ",\"counted\":%s}",
+                pass.begin, pass.end, pass.work_items, pass.bytes,
+                pass.counted ? "true" : "false");
     }
     json_workers(report, file);
     json_units(report, file);

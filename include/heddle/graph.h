@@ -655,7 +655,12 @@ struct hd_pass_info {
                          // see hd_graph_call() [ns]
     uint64_t work_items; // over its dispatches
     uint64_t busy;       // in the last run, over all workers and units [ns]
-    bool dropped;        // no output needs it; known once it is prepared
+    // What it moved in the last run between memory and caches: by the
+    // hardware's counters (`counted`), where they may be read (`heddle info`
+    // tells), else estimated from its resources [bytes]; 0: as `end`.
+    uint64_t bytes;
+    bool counted;
+    bool dropped; // no output needs it; known once it is prepared
 };
 
 /// The place of a pass in program order, from 0 on; UINT_MAX: it is none of the

@@ -39,6 +39,10 @@ expect 0 "" "$HEDDLE" run p.lua --in map=in.png --out image=out.png --stats \
 said "work-items"
 said "stolen"
 said " ms, predicted "
+said "moved MiB"
+said "2.344~" # a copy reads and writes all texels
+said "traffic: 0.0 MiB counted by the hardware, ~2.3 MiB estimated"
+said "p.lua: 1 pass in "
 said " on 1 worker,"
 # Of a program that looks at results, too, which has run all of it before.
 cat >halve.lua <<'END'
@@ -73,6 +77,8 @@ if command -v python3 >/dev/null; then
 import json, sys
 report = json.load(open(sys.argv[1]))
 assert len(report["passes"]) == 1 and report["workers"], report
+one = report["passes"][0]
+assert one["bytes"] == 2 * 4 * 640 * 480 and not one["counted"], one
 assert report["outputs"] == [{"name": "image", "file": "out.png"}], report
 assert report["times"]["total"] >= report["times"]["run"] > 0, report
 schedule = report["schedule"]
@@ -87,7 +93,7 @@ expect 0 "heddle: note: output 'image' is not written" \
 "$HEDDLE" run p.lua --in map=in.png --out image=- >piped.png 2>err ||
     fail "--out image=- failed"
 "$PICTURE" in.png piped.png || fail "--out image=- gave another image"
-grep -q 'p.lua: 1 passes' err || fail "--out image=- lost what ran"
+grep -q 'p.lua: 1 pass in' err || fail "--out image=- lost what ran"
 rm -f piped.png err out.png
 
 # JPEG by the name.

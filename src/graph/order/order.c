@@ -38,12 +38,11 @@ static unsigned workers_of(const struct hd_graph *graph)
     return pool ? hd_pool_workers(pool) : 1;
 }
 
-// What the hardware has counted; else the footprint of the pass if it is known,
-// else all of its resources [bytes].
-static uint64_t moved_bytes(const struct hd_graph *graph,
-                            const struct hdi_pass *pass)
+uint64_t hdi_graph_moved(const struct hd_graph *graph,
+                         const struct hdi_pass *pass, bool *counted)
 {
-    if (pass->moved > 0 && !pass->uncounted)
+    *counted = pass->moved > 0 && !pass->uncounted;
+    if (*counted)
         return pass->moved;
 
     uint64_t bytes = pass->bytes;
@@ -53,6 +52,14 @@ static uint64_t moved_bytes(const struct hd_graph *graph,
             graph->resources.at[graph->accesses.at[pass->accesses + i].resource]
                 .size;
     return bytes;
+}
+
+static uint64_t moved_bytes(const struct hd_graph *graph,
+                            const struct hdi_pass *pass)
+{
+    bool counted;
+
+    return hdi_graph_moved(graph, pass, &counted);
 }
 
 // Costs -----------------------------------------------------------------------

@@ -31,6 +31,11 @@ void hdi_graph_rank_more(struct hd_graph *graph, uint32_t edges);
 void hdi_graph_rescale(struct hd_graph *graph, struct hdi_pass *pass,
                        uint64_t steps);
 
+// What the pass has moved [bytes]: what the hardware has counted; else its
+// footprint if that is known, else all of its resources.
+uint64_t hdi_graph_moved(const struct hd_graph *graph,
+                         const struct hdi_pass *pass, bool *counted);
+
 // A run has ended well: remember what its passes took.
 void hdi_graph_learn(struct hd_graph *graph);
 

@@ -1,6 +1,7 @@
 // What a caller may ask about a graph.
 #include "base/error.h"
 #include "graph/model/compact.h"
+#include "graph/order/order.h"
 #include <limits.h>
 
 unsigned hd_graph_output_count(const struct hd_graph *graph)
@@ -98,6 +99,8 @@ bool hd_graph_pass_info(const struct hd_graph *graph, unsigned index,
                                   .work_items = p->work_items,
                                   .busy = p->busy,
                                   .dropped = p->dropped};
+    if (p->end > 0)
+        info->bytes = hdi_graph_moved(graph, p, &info->counted);
     return true;
 }
 

@@ -24,6 +24,8 @@ hd_status lines_open(struct lines *lines, const char *path,
     if (lines->text.size && memchr(lines->text.data, '\0', lines->text.size))
         return hdi_fail(error, HD_EPROGRAM, "%s: it is no text file", path);
     lines->next = lines->text.data;
+    if (lines->next)
+        lines->next += hdi_text_mark(lines->next, lines->text.size);
     return HD_OK;
 }
 

@@ -313,7 +313,8 @@ static void recordings_become_workloads(void)
     char out[4096] = "";
     FILE *file = fmemopen(out, sizeof(out) - 1, "w");
     const char *path =
-        file_with("r.csv", "start,queue,\"time, ms\",regs\r\n"
+        file_with("r.csv", "\xef\xbb\xbf" // as spreadsheets write it
+                           "start,queue,\"time, ms\",regs\r\n"
                            "2.5,1,0.25,20\r\n\r\n1.0,0,\"3\",7\n");
 
     CHECK(file);

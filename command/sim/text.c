@@ -9,11 +9,16 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "sim/statements.h"
 
 hd_status sim_text_from(struct sim_text *text, const char *name,
                         const char *data, size_t size, struct hd_error *error)
 {
+    size_t mark = hdi_text_mark(data, size);
+
+    data += mark;
+    size -= mark;
     const char *zero = memchr(data, '\0', size);
     if (zero) {
         unsigned line = 1;

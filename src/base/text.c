@@ -106,3 +106,12 @@ void hdi_text_free(struct hdi_text *text)
     free(text->data);
     *text = (struct hdi_text){0};
 }
+
+size_t hdi_text_mark(const char *data, size_t size)
+{
+    static const char mark[] = {'\xef', '\xbb', '\xbf'};
+
+    return size >= sizeof(mark) && memcmp(data, mark, sizeof(mark)) == 0
+               ? sizeof(mark)
+               : 0;
+}

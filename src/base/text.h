@@ -26,6 +26,10 @@ void hdi_text_json(struct hdi_text *text, const char *string);
 
 void hdi_text_free(struct hdi_text *text);
 
+// The bytes that the mark of UTF-8 takes at its begin, 0 without one. Editors
+// and spreadsheets write it; it is no part of the text.
+size_t hdi_text_mark(const char *data, size_t size);
+
 // The ending behind a number of things: "%u pass%s", n, hdi_plural(n, "es").
 static inline const char *hdi_plural(unsigned long long n, const char *ending)
 {

@@ -62,6 +62,8 @@ d,4,6,30
 END
 expect 0 "height 30 bytes" "$HEDDLE" graph --allocations good.csv
 said "id,lower,upper,size,offset"
+{ printf '\357\273\277' && cat good.csv; } >marked.csv # as spreadsheets do
+expect 0 "height 30 bytes" "$HEDDLE" graph --allocations marked.csv
 expect 0 "height 30 bytes" \
     "$HEDDLE" graph --allocations good.csv --capacity 30
 expect 0 "" "$HEDDLE" graph --allocations good.csv --json

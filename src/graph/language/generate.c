@@ -48,9 +48,13 @@ static hd_status read_program(const char *path, struct hdi_text *text,
 // numbers.
 static void hide_first_line(struct hdi_text *text)
 {
-    if (text->size == 0 || text->data[0] != '#')
+    size_t mark = hdi_text_mark(text->data, text->size);
+
+    for (size_t i = 0; i < mark; i++)
+        text->data[i] = ' ';
+    if (text->size == mark || text->data[mark] != '#')
         return;
-    for (char *c = text->data; *c && *c != '\n'; c++)
+    for (char *c = text->data + mark; *c && *c != '\n'; c++)
         *c = ' ';
 }
 

@@ -538,6 +538,8 @@ static void passes_can_be_ordered(void)
     hd_graph_destroy(g);
 }
 
+#define MARK "\xef\xbb\xbf" // of UTF-8
+
 static void errors_name_the_lines_that_led_there(void)
 {
     fails_with("local function f()\n  error('no luck')\nend\n\nf()", WITH(0),
@@ -546,6 +548,10 @@ static void errors_name_the_lines_that_led_there(void)
     CHECK(strstr(error.text, "program.lua:5"));
     fails_with("local x = = 3", WITH(0), HD_EPROGRAM, "program.lua:1: ");
     fails("error({})", "error() with a table instead of a text");
+    fails_with(MARK "#!/usr/bin/heddle\nerror('second')", WITH(0), HD_EPROGRAM,
+               "program.lua:2: second");
+    fails_with(MARK "error('first')", WITH(0), HD_EPROGRAM,
+               "program.lua:1: first");
     fails_with("#!/usr/bin/heddle\nerror('second')", WITH(0), HD_EPROGRAM,
                "program.lua:2: second");
     struct hd_graph *graph;

@@ -105,16 +105,12 @@ static hd_status read_spirv(struct hdi_part part, struct hdi_parts *parts,
     return HD_OK;
 }
 
-// Editors may begin a text with the mark of UTF-8, which is no part of it.
 static void skip_mark(struct hdi_part *part)
 {
-    static const char mark[] = {'\xef', '\xbb', '\xbf'};
+    size_t mark = hdi_text_mark(part->data, part->size);
 
-    if (part->size < sizeof(mark) ||
-        memcmp(part->data, mark, sizeof(mark)) != 0)
-        return;
-    part->data += sizeof(mark);
-    part->size -= sizeof(mark);
+    part->data += mark;
+    part->size -= mark;
 }
 
 //     name for messages   the path, else "the binary" or "program.cl"

@@ -74,9 +74,13 @@ static void free_list(struct hdi_calls_list *list)
 
 struct hdi_calls *hdi_calls_create(void)
 {
-    struct hdi_calls *calls = calloc(1, sizeof(*calls));
+    struct hdi_calls *calls =
+        aligned_alloc(_Alignof(struct hdi_calls), sizeof(*calls));
 
-    if (calls && pthread_mutex_init(&calls->lock, NULL) != 0) {
+    if (!calls)
+        return NULL;
+    memset(calls, 0, sizeof(*calls));
+    if (pthread_mutex_init(&calls->lock, NULL) != 0) {
         free(calls);
         return NULL;
     }

@@ -147,22 +147,26 @@ struct hdi_calls {
     // alone, and more of them each time.
     uint32_t apart, next_apart; // runs
 
-    // A run.
+    // A run. Workers read this before each pass; it is set before they come.
     struct hdi_calls_host host;
     const struct hd_group *all; // of the pool: cancelled when that is
     atomic_bool stopped;        // a pass has failed
-    _Atomic uint32_t finished;  // passes
-    _Atomic uint64_t busy;      // over all workers [ns]
-    uint64_t begin;             // by the clock [ns]
     bool joined;                // others may have passes of it
+    uint64_t begin;             // by the clock [ns]
     _Atomic uint32_t *left;     // of each pass: those it still waits for
-    pthread_mutex_t lock;       // for what follows
-    uint32_t *shared;           // ready passes, for any worker
+    uint32_t *shared;           // ready passes, for any worker; under the lock
+    struct hdi_calls_job *jobs; // one for each worker; under the lock
+    uint32_t job_count;
+
+    // On a line of their own, as passes that go from one worker to another, and
+    // jobs that come and go, change these: the lock, and what is written under
+    // it.
+    _Alignas(64) pthread_mutex_t lock;
     _Atomic uint32_t shared_count;
     // Jobs; those of them that have no pass. Looked at without the lock, too.
     _Atomic uint32_t active, idle;
-    struct hdi_calls_job *jobs; // one for each worker
-    uint32_t job_count;
+    _Atomic uint32_t finished; // passes
+    _Atomic uint64_t busy;     // over all workers [ns]
 };
 
 // NULL without memory.

@@ -1,9 +1,9 @@
 // The graph language: what a graph program can call. language.c has what may be
-// called anywhere (settings, inputs, resources, kernels, order), commands.c
-// dispatch and the stream form, field_words.c fields, transfer_words.c the
-// other commands, definition.c the definition form, views.c images and
-// samplers, values.c results, start_words.c runs that go on while the program
-// does.
+// called anywhere (inputs, resources, order), setting_words.c settings,
+// kernel_words.c kernels, commands.c dispatch and the stream form,
+// field_words.c fields, transfer_words.c the other commands, definition.c the
+// definition form, views.c images and samplers, values.c results, start_words.c
+// runs that go on while the program does.
 #ifndef HDI_GRAPH_LANGUAGE_LANGUAGE_H
 #define HDI_GRAPH_LANGUAGE_LANGUAGE_H
 
@@ -137,6 +137,8 @@ static inline struct hdi_language *hdi_language_of(lua_State *lua)
 
 // Add the functions to the table at the top of the stack.
 void hdi_language_start(lua_State *lua);
+void hdi_settings_add(lua_State *lua);
+void hdi_kernels_add(lua_State *lua);
 void hdi_commands_add(lua_State *lua);
 void hdi_fields_add(lua_State *lua);
 void hdi_transfers_add(lua_State *lua);
@@ -154,6 +156,7 @@ hd_status hdi_language_finish(struct hdi_language *language, hd_status status,
 
 // Checks at the end of the program.
 int hdi_language_end(lua_State *lua);
+void hdi_settings_end(lua_State *lua);
 void hdi_commands_end(lua_State *lua);
 
 void hdi_block_free(struct hdi_command_block *block);
@@ -207,6 +210,14 @@ const char *hdi_language_where(lua_State *lua, char *where, size_t size);
 // memory than the script may.
 void hdi_language_check(lua_State *lua, hd_status status,
                         const struct hd_error *error);
+
+// The name at `index`, that `function` takes.
+const char *hdi_language_name(lua_State *lua, int index, const char *function);
+
+// A name was asked for: keep it in this table of the registry. All of them, for
+// messages.
+void hdi_language_remember(lua_State *lua, const char *table, const char *name);
+const char *hdi_language_known(lua_State *lua, const char *table);
 
 // The whole number at `index`; `what` and its `field` are named in the error.
 uint64_t hdi_language_whole(lua_State *lua, int index, const char *what,

@@ -39,7 +39,8 @@ struct hd_job *hdi_inbox_pop_of(struct hdi_inbox *inbox,
                                 const struct hd_group *group);
 
 // Jobs that move go into `out` before they leave `in`: who sees by `in` that
-// they have left finds them in `out`, or they were taken from there.
+// they have left finds them in `out`, or they were taken from there. What comes
+// into `in` after the look at it may be missed: who pushed it tells (idle.c).
 static inline bool hdi_inbox_offers(struct hdi_inbox *inbox)
 {
     return atomic_load_explicit(&inbox->out.first,

@@ -108,15 +108,20 @@ static void each_job_is_taken_once_and_in_order(void)
 
 struct watched {
     struct hdi_inbox inbox;
+    atomic_uint turn; // odd: jobs are taken only, and one at least is left
     atomic_bool done;
 };
 
+// A look counts if the turn is the same before and after it.
 static void *watch(void *data)
 {
     struct watched *watched = data;
 
-    while (!atomic_load(&watched->done))
-        CHECK(hdi_inbox_offers(&watched->inbox));
+    while (!atomic_load(&watched->done)) {
+        unsigned turn = atomic_load(&watched->turn);
+        bool offers = hdi_inbox_offers(&watched->inbox);
+        CHECK(offers || turn % 2 == 0 || atomic_load(&watched->turn) != turn);
+    }
     return NULL;
 }
 
@@ -127,13 +132,15 @@ static void who_looks_sees_what_moves(void)
     pthread_t watcher;
 
     hdi_inbox_init(&watched.inbox);
-    for (int i = 0; i < 3; i++)
-        hdi_inbox_push(&watched.inbox, &jobs[i]);
     CHECK(pthread_create(&watcher, NULL, watch, &watched) == 0);
-    for (int i = 0; i < 300000; i++) {
-        struct hd_job *job = hdi_inbox_pop(&watched.inbox);
-        CHECK(job == &jobs[i % 3]);
-        hdi_inbox_push(&watched.inbox, job);
+    for (int i = 0; i < 100000; i++) {
+        for (int k = 0; k < 3; k++)
+            hdi_inbox_push(&watched.inbox, &jobs[k]);
+        atomic_fetch_add(&watched.turn, 1);
+        CHECK(hdi_inbox_pop(&watched.inbox) == &jobs[0]); // moves all
+        CHECK(hdi_inbox_pop(&watched.inbox) == &jobs[1]);
+        atomic_fetch_add(&watched.turn, 1);
+        CHECK(hdi_inbox_pop(&watched.inbox) == &jobs[2]);
     }
     atomic_store(&watched.done, true);
     pthread_join(watcher, NULL);

@@ -223,7 +223,10 @@ hd_status hdi_lane_agree(const struct hdi_lane *lane, const char *call,
         &agreement, lane->cluster, hdi_lane_tag(lane, HDI_TAG_AGREE), call,
         digest, lane->number ? 0 : lane->cluster->started, status, error);
     agreement.lane = lane;
-    return hdi_agreement_end(&agreement, error);
+    status = hdi_agreement_end(&agreement, error);
+    if (lane->number == 0)
+        lane->cluster->differ = agreement.mine.disagree;
+    return status;
 }
 
 hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,

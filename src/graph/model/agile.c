@@ -249,6 +249,16 @@ hd_status hdi_agile_agree(struct hd_graph *graph, uint32_t pass,
     return status;
 }
 
+// What became of a collective call of a pass, in its turn. Where calls of
+// processes differ, others may have no further pass over fields in which they
+// would hear of it: nobody waits for them any more.
+static hd_status outcome(struct hd_graph *graph, hd_status status)
+{
+    if (status != HD_OK && graph->cluster->differ)
+        graph->parted = true;
+    return status;
+}
+
 // It lasts until hdi_agile_end() or the next run.
 hd_status hdi_agile_take(struct hd_graph *graph, uint32_t resource,
                          struct hd_error *error)
@@ -257,8 +267,9 @@ hd_status hdi_agile_take(struct hd_graph *graph, uint32_t resource,
 
     if (r->field)
         return HD_OK;
-    hd_status status = hd_field_create(graph->cluster, r->type->size, r->map,
-                                       &r->field, error);
+    hd_status status =
+        outcome(graph, hd_field_create(graph->cluster, r->type->size, r->map,
+                                       &r->field, error));
     if (status != HD_OK)
         hdi_prefix_error(error, "field '%s'", r->name);
     return status;
@@ -344,7 +355,7 @@ hd_status hdi_agile_launch(struct hd_graph *graph, struct hdi_pass *pass,
                            const struct hdi_command *command,
                            struct hd_error *error)
 {
-    return launch(graph, pass, command, NULL, error);
+    return outcome(graph, launch(graph, pass, command, NULL, error));
 }
 
 // An element that is the same everywhere.
@@ -398,8 +409,10 @@ hd_status hdi_agile_transfer(struct hd_graph *graph,
         const struct hdi_resource *from = &graph->resources.at[command->from];
 
         if (!to->map)
-            return hd_field_read(
-                from->field, address_of(graph, pass, command->to), true, error);
+            return outcome(graph,
+                           hd_field_read(from->field,
+                                         address_of(graph, pass, command->to),
+                                         true, error));
         if (from->map)
             view = hd_view_field(from->field);
         else
@@ -412,7 +425,7 @@ hd_status hdi_agile_transfer(struct hd_graph *graph,
         HDI_TRY(hd_view_function(hd_map_grid(to->map), constant.size,
                                  give_constant, &constant, &view, error));
     }
-    return hd_field_assign(to->field, &view, error);
+    return outcome(graph, hd_field_assign(to->field, &view, error));
 }
 
 // Only where the transport may be called by another thread meanwhile.

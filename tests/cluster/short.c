@@ -17,9 +17,10 @@
 
 enum {
     SHORT = 1,   // the process
-    SOON = 4,    // [s]
+    SOON = 15,   // [s], less than others are waited for
     ROUNDS = 12, // of which one must leave nothing
     CALM = 8,    // allocations more than there are: tasks may be stolen
+    WARM = 4,    // calls, for the buffers of libraries
     MANY = 128, // more plans than are kept, though some fail before one is made
     SIDE = 24
 };
@@ -212,21 +213,35 @@ static hd_status gather(void)
 
 // -----------------------------------------------------------------------------
 
-// Whether process 1 says yes.
-static bool told(bool yes)
-{
-    char all[64] = {0}, mine = yes;
+// What process 1 says of a call, and that the call has failed on all processes
+// or on none.
+struct outcome {
+    bool failed; // the call
+    bool lacked; // an allocation
+    bool left;   // memory that was not there before
+};
 
-    CHECK(hd_cluster_processes(cluster) <= sizeof(all));
-    CHECK_OK(hdi_cluster_gather(cluster, &mine, 1, all, &error), error);
-    return all[SHORT] != 0;
+// Whether there is more than `held`. What is started is freed by another thread
+// soon after its end.
+static bool is_left(long held)
+{
+    bool left = true;
+
+    for (int looks = 0; looks < 100 && left; looks++) {
+        left = atomic_load(&shortage.held) > held;
+        if (left)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return left;
 }
 
-// Let allocation k fail, or all from it on; whether one did.
-static bool fails(const char *what, hd_status (*call)(void), long k, bool lasts)
+// Let allocation k fail, or all from it on.
+static struct outcome fails(const char *what, hd_status (*call)(void), long k,
+                            bool lasts)
 {
+    struct outcome all[64] = {{0}}, mine = {0};
+    long held = atomic_load(&shortage.held);
     uint64_t begin = hdi_now();
-    bool failed = false;
 
     error = (struct hd_error){0};
     if (is_short() && lasts)
@@ -235,7 +250,7 @@ static bool fails(const char *what, hd_status (*call)(void), long k, bool lasts)
         shortage_begin(k);
     hd_status status = call();
     if (is_short())
-        failed = shortage_end();
+        mine.lacked = shortage_end();
     if (status != HD_OK && (status != HD_ENOMEM ||
                             (!is_short() && !strstr(error.text, "process 1"))))
         fprintf(stderr, "%s, allocation %ld, process %u: %s\n", what, k,
@@ -244,29 +259,31 @@ static bool fails(const char *what, hd_status (*call)(void), long k, bool lasts)
     CHECK(status == HD_OK || is_short() || strstr(error.text, "process 1"));
     CHECK(hdi_now() - begin < SOON * (uint64_t)1000000000);
     if (is_short())
-        CHECK(status == HD_OK || failed);
-    // It fails on all or on none.
-    CHECK(told(status != HD_OK) == (status != HD_OK));
-    fails_elsewhere |= status != HD_OK && !is_short();
-    return told(failed);
+        CHECK(status == HD_OK || mine.lacked);
+    mine.failed = status != HD_OK;
+    mine.left = is_left(held);
+    fails_elsewhere |= mine.failed && !is_short();
+    CHECK(hd_cluster_processes(cluster) <= sizeof(all) / sizeof(all[0]));
+    CHECK_OK(
+        hdi_cluster_gather(cluster, &mine, sizeof(mine), (char *)all, &error),
+        error);
+    CHECK(all[SHORT].failed == mine.failed);
+    return all[SHORT];
 }
 
 static void let_each_fail(const char *what, hd_status (*call)(void), bool lasts)
 {
     fails_elsewhere = false;
     for (long k = 0, calm = 0; calm < CALM; k++) {
-        bool clean = false, failed = true;
+        struct outcome of = {.lacked = true, .left = true};
 
-        for (unsigned round = 0; round < ROUNDS && failed && !clean; round++) {
-            long held = atomic_load(&shortage.held);
-
-            failed = fails(what, call, k, lasts);
-            clean = told(atomic_load(&shortage.held) <= held);
-        }
-        if (failed && !clean && is_short())
+        for (unsigned round = 0; round < ROUNDS && of.lacked && of.left;
+             round++)
+            of = fails(what, call, k, lasts);
+        if (of.lacked && of.left && is_short())
             fprintf(stderr, "%s, allocation %ld: memory is left\n", what, k);
-        CHECK(!failed || clean);
-        calm = failed ? 0 : calm + 1;
+        CHECK(!of.lacked || !of.left);
+        calm = of.lacked ? 0 : calm + 1;
         if (calm == CALM && hd_cluster_process(cluster) == 0)
             printf("%s: %ld allocations%s\n", what, k + 1 - CALM,
                    lasts ? ", and all after each" : "");
@@ -275,10 +292,12 @@ static void let_each_fail(const char *what, hd_status (*call)(void), bool lasts)
     CHECK_OK(call(), error);
 }
 
-static void every_allocation_may_fail(const char *what, hd_status (*call)(void))
+// `warm`: calls before, after which libraries have their buffers, and plans are
+// those that are kept.
+static void every_allocation_may_fail(const char *what, hd_status (*call)(void),
+                                      unsigned warm)
 {
-    // Warm: plans and the files' buffers of libraries.
-    for (unsigned i = 0; i < MANY; i++)
+    for (unsigned i = 0; i < warm; i++)
         CHECK_OK(call(), error);
     let_each_fail(what, call, false);
     let_each_fail(what, call, true);
@@ -307,19 +326,19 @@ static void try_all(bool messages)
     from = numbered(rows);
     to = numbered(tiles);
     keys = numbered(line);
-    every_allocation_may_fail("join", join);
-    every_allocation_may_fail("create", create);
-    every_allocation_may_fail("agile", agile);
-    every_allocation_may_fail("redistribution", redistribute);
-    every_allocation_may_fail("started redistribution", start);
-    every_allocation_may_fail("forall", compute_there);
-    every_allocation_may_fail("forall with steals", compute_anywhere);
-    every_allocation_may_fail("sort", sort);
-    every_allocation_may_fail("scan", scan);
-    every_allocation_may_fail("reduce", reduce);
-    every_allocation_may_fail("save", save);
-    every_allocation_may_fail("load", load);
-    every_allocation_may_fail("read", gather);
+    every_allocation_may_fail("join", join, WARM);
+    every_allocation_may_fail("create", create, WARM);
+    every_allocation_may_fail("agile", agile, WARM);
+    every_allocation_may_fail("redistribution", redistribute, MANY);
+    every_allocation_may_fail("started redistribution", start, WARM);
+    every_allocation_may_fail("forall", compute_there, WARM);
+    every_allocation_may_fail("forall with steals", compute_anywhere, WARM);
+    every_allocation_may_fail("sort", sort, WARM);
+    every_allocation_may_fail("scan", scan, WARM);
+    every_allocation_may_fail("reduce", reduce, WARM);
+    every_allocation_may_fail("save", save, WARM);
+    every_allocation_may_fail("load", load, WARM);
+    every_allocation_may_fail("read", gather, WARM);
     hd_field_destroy(from);
     hd_field_destroy(to);
     hd_field_destroy(keys);

@@ -328,7 +328,8 @@ static void try_all(void)
         CHECK_OK(hd_view_shift(&view, (int64_t[]){5, -8}, &other, &error),
                  error);
         elements_are_the_fields(&other, moved);
-        what_a_view_does_not_have_is_an_error(field);
+        if (i == 0) // wherever blocks are
+            what_a_view_does_not_have_is_an_error(field);
         hd_field_destroy(field);
         hd_map_destroy(map);
     }

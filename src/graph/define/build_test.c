@@ -1,7 +1,6 @@
 // The builder in C, without running anything.
 #include "tests/graph/fake_launch.h"
 
-#include "base/clock.h"
 #include "graph/model/model.h"
 #include "tests/check.h"
 
@@ -488,6 +487,15 @@ static void a_kernel_is_one_use(void)
     hd_graph_destroy(g);
 }
 
+// Of this process: other programs may have the cores as well [ns].
+static uint64_t used(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static void building_is_fast(void)
 {
     enum {
@@ -497,7 +505,7 @@ static void building_is_fast(void)
 
     for (int round = 0; round < 5; round++) {
         struct hd_graph *g = create();
-        uint64_t begin = hdi_now();
+        uint64_t begin = used();
         hd_resource before = add_float4(g, "r");
         add_pass(g, "first", 0, before);
         for (int i = 0; i < PASSES; i++) {
@@ -521,10 +529,10 @@ static void building_is_fast(void)
             CHECK_OK(hd_graph_pass(g, &params, &pass, &error), error);
             before = r;
         }
-        uint64_t built = hdi_now();
+        uint64_t built = used();
         CHECK_OK(hd_graph_prepare(g, &error), error);
         double build = (double)(built - begin) / PASSES;
-        double prepare = (double)(hdi_now() - built) / PASSES;
+        double prepare = (double)(used() - built) / PASSES;
         best_build = build < best_build ? build : best_build;
         best_prepare = prepare < best_prepare ? prepare : best_prepare;
         hd_graph_destroy(g);

@@ -131,8 +131,10 @@ static void what_ran_tells_about_what_did_not(void)
     CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
     add(graph, "think", ITEMS, TURNS);
     CHECK_OK(hd_graph_run(graph, NULL, &error), error);
-    double took = (double)graph->weights[0].work /
-                  (double)graph->passes.at[0].steps; // of a step [ns]
+    // Of a step [ns], in its leaves: a pass that waits for its core takes
+    // longer.
+    double took =
+        (double)graph->passes.at[0].busy / (double)graph->passes.at[0].steps;
     hd_graph_destroy(graph);
 
     hd_program_destroy(program); // nothing is known of its kernels
@@ -145,7 +147,7 @@ static void what_ran_tells_about_what_did_not(void)
     double thought =
         (double)graph->weights[0].work / (double)graph->passes.at[0].steps;
     printf("a step: %.4f ns, thought %.4f\n", took, thought);
-    CHECK(thought > took / 2 && thought < took * 2);
+    CHECK(thought > took * 0.98 && thought < took * 1.02);
     hd_graph_destroy(graph);
 }
 

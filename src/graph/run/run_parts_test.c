@@ -127,7 +127,7 @@ static void look_at_parts(uint64_t first, uint64_t id)
         atomic_fetch_add(&second_began, 1);
     if (id != 1 || first < ITEMS - 16)
         return;
-    uint64_t end = hdi_now() + UINT64_C(20000000000);
+    uint64_t end = hdi_now() + UINT64_C(120000000000);
     while (atomic_load(&second_began) == 0 && hdi_now() < end)
         sched_yield();
     atomic_store(&in_time, atomic_load(&second_began));

@@ -8,7 +8,7 @@ static void meet(uint64_t id)
 {
     (void)id;
     atomic_fetch_add(&meeting, 1);
-    uint64_t end = hdi_now() + UINT64_C(5000000000);
+    uint64_t end = hdi_now() + UINT64_C(120000000000);
     while (atomic_load(&meeting) < 2 && hdi_now() < end)
         sched_yield();
     if (atomic_load(&meeting) < 2)

@@ -72,6 +72,28 @@ static void steps_are_proven(void)
     trial_close(&t);
 }
 
+// What falls from lane to lane: a lane that is off may hold what wraps, where
+// all others keep the promise, and theirs are counted from the first.
+static void a_falling_product_may_wrap(void)
+{
+    struct trial t;
+
+    trial_open(&t, "define void @k(ptr addrspace(1) %p) {\n"
+                   "  %x = call i64 @_Z13get_global_idj(i32 0)\n"
+                   "  %i = trunc i64 %x to i32\n"
+                   "  %up = mul nuw i32 %i, 3\n"
+                   "  %not = xor i32 %i, -1\n"
+                   "  %down = mul nuw i32 %not, 3\n"
+                   "  %grows = zext i32 %up to i64\n"
+                   "  %falls = zext i32 %not to i64\n"
+                   "  %jumps = zext i32 %down to i64\n"
+                   "  ret void\n"
+                   "}\n");
+    CHECK(step(&t, "grows") == 3 && step(&t, "falls") == -1);
+    CHECK(step(&t, "down") == -3 && step(&t, "jumps") == HDI_STEP_VARIES);
+    trial_close(&t);
+}
+
 // Lanes leave the loop one by one: those that wait behind it keep what `i` was
 // for them, though all of them count alike.
 static void lanes_that_wait_keep_their_values(void)
@@ -115,6 +137,7 @@ static void lanes_that_wait_keep_their_values(void)
 int main(void)
 {
     steps_are_proven();
+    a_falling_product_may_wrap();
     lanes_that_wait_keep_their_values();
     return 0;
 }

@@ -75,7 +75,8 @@ static struct hdi_step sum(LLVMValueRef x, struct hdi_step a, struct hdi_step b)
 }
 
 // By a factor that is not known while compiling the step is FAR: the same
-// everywhere. That is of use for guesses only.
+// everywhere. That is of use for guesses only. Without a sign it keeps away
+// from wrapping only where the first is the least, as a sum does.
 static struct hdi_step product(const struct hdi_step_rules *r, LLVMValueRef x,
                                const struct hdi_step *parts)
 {
@@ -90,7 +91,8 @@ static struct hdi_step product(const struct hdi_step_rules *r, LLVMValueRef x,
         factor = shifts ? INT64_C(1) << factor : factor;
         return by(product_of(parts[0].by, factor),
                   parts[0].is_signed && LLVMGetNSW(x),
-                  parts[0].is_unsigned && LLVMGetNUW(x) && factor >= 0);
+                  parts[0].is_unsigned && parts[0].by >= 0 && LLVMGetNUW(x) &&
+                      factor >= 0);
     }
     // An operand that has a step, and one that has none.
     bool is_far = parts[0].by == 0 || parts[1].by == 0;

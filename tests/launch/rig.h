@@ -1,10 +1,16 @@
-// For tests: a pool, the CPU and one program on it.
+// For tests: a pool, the CPU and one program on it. What one rig has compiled,
+// also to look for who has faulted, others of the process find in a cache.
 #ifndef HDI_TESTS_LAUNCH_RIG_H
 #define HDI_TESTS_LAUNCH_RIG_H
 
+#include <dirent.h>
+#include <unistd.h>
+
 #include "base/topology.h"
+#include "kernel/binary/cache.h"
 #include "launch/launch.h"
 #include "tests/check.h"
+#include "tests/folder.h"
 
 static struct hd_error error;
 
@@ -15,6 +21,32 @@ struct rig {
     struct hdi_launcher *launcher;
     struct hd_program *program;
 };
+
+static const char *rig_folder;
+static struct hdi_cache *rig_kept;
+
+static inline void rig_forget(void)
+{
+    DIR *all = opendir(rig_folder);
+
+    hdi_cache_close(rig_kept);
+    for (struct dirent *one; all && (one = readdir(all));)
+        unlinkat(dirfd(all), one->d_name, 0);
+    if (all)
+        closedir(all);
+    rmdir(rig_folder);
+}
+
+// NULL where there is none in this build.
+static inline struct hdi_cache *rig_cache(void)
+{
+    if (!rig_folder && hdi_digest_is_there()) {
+        rig_folder = make_folder();
+        CHECK_OK(hdi_cache_open(rig_folder, &rig_kept, &error), error);
+        atexit(rig_forget);
+    }
+    return rig_kept;
+}
 
 // Skips where the program cannot be compiled. `source` NULL: there is none.
 static inline struct rig rig_set_up(struct hd_pool_params pool,
@@ -34,7 +66,8 @@ static inline struct rig rig_set_up(struct hd_pool_params pool,
         error);
     if (!source)
         return rig;
-    struct hdi_program_context context = {.device = rig.device};
+    struct hdi_program_context context = {.device = rig.device,
+                                          .cache = rig_cache()};
     hd_status status =
         hdi_program_create(&context, &params, &rig.program, &error);
     SKIP_UNBUILT(status, error);

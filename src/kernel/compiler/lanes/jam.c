@@ -14,11 +14,9 @@
 #include "kernel/compiler/analysis/address.h"
 #include "kernel/compiler/ir/map.h"
 
-// Short chains overlap by themselves, as a processor looks ahead; of long rows
-// it would be too much code.
+// Of long rows it would be too much code.
 enum {
     MAX_ROWS = 4,
-    MIN_CHAIN = 8,    // of steps, that is worth it
     MAX_LENGTH = 200, // of a row [instructions]
     ROW_REGISTERS = 2 // that each row takes
 };
@@ -233,6 +231,7 @@ static bool measure(const struct loop *l, struct row *row)
 }
 
 // How many rows at once pay; 1: none but one.
+// Short chains overlap by themselves, as a processor looks ahead.
 // A power of two: as many as hide the time of a step, and leave no value
 // without a register.
 static unsigned choose_rows(const struct hdi_target *target,
@@ -240,7 +239,7 @@ static unsigned choose_rows(const struct hdi_target *target,
 {
     unsigned rows = MAX_ROWS;
 
-    if (row->chain < MIN_CHAIN || 2 * row->chain < row->steps ||
+    if (row->chain < target->ahead || 2 * row->chain < row->steps ||
         row->length > MAX_LENGTH)
         return 1;
     while (rows > target->latency)

@@ -15,6 +15,7 @@ struct shape {
     const char *end;  // what the function ends with
     const char *cpu;
     unsigned latency; // of its steps; 0: as it is
+    unsigned ahead;   // that it looks; 0: as it is
 };
 
 static const struct shape usual = {.steps = 16,
@@ -86,6 +87,8 @@ static unsigned rows_of(struct shape s)
     t.llvm.target = try_ir_target(s.cpu);
     if (s.latency)
         t.llvm.target.latency = s.latency;
+    if (s.ahead)
+        t.llvm.target.ahead = s.ahead;
     CHECK_OK(hdi_jam_rows(&t.llvm, t.module, &error), error);
     CHECK(!LLVMVerifyFunction(t.kernel, LLVMPrintMessageAction));
     unsigned products = count_products(t.kernel);
@@ -105,6 +108,8 @@ static void chains_take_turns(void)
     CHECK(rows_of(s) == 4);
     s.steps = 7; // the processor looks so far
     CHECK(rows_of(s) == 1);
+    s.ahead = 7;
+    CHECK(rows_of(s) == 4);
     s = usual;
     s.chain = false;
     CHECK(rows_of(s) == 1);

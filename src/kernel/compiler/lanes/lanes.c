@@ -22,10 +22,6 @@
 #include "kernel/compiler/vectorise/carry.h"
 #include "kernel/compiler/worth/weigh.h"
 
-enum {
-    CHEAP = 12 // instructions that are not worth passing over
-};
-
 // Only if it matters later: there is a way on, or this is the first region,
 // where the marks begin.
 static bool marks_returned(const struct hdi_region *region)
@@ -230,7 +226,7 @@ static bool is_harmless(const struct hdi_lanes *l, size_t at)
 {
     const struct hdi_flow *flow = l->emit->flow;
     const struct hdi_block *block = &flow->blocks[l->order.blocks[at]];
-    unsigned count = 0;
+    unsigned most = hdi_target_cheap(&flow->llvm->target), count = 0;
 
     if (!l->linear->scattered[at] || block->cut || l->order.loop_end[at] > 0)
         return false;
@@ -242,7 +238,7 @@ static bool is_harmless(const struct hdi_lanes *l, size_t at)
         if (code == LLVMLoad || code == LLVMStore || code == LLVMUDiv ||
             code == LLVMSDiv || code == LLVMURem || code == LLVMSRem ||
             code == LLVMFence || LLVMIsAAtomicRMWInst(x) ||
-            LLVMIsAAtomicCmpXchgInst(x) || ++count > CHEAP)
+            LLVMIsAAtomicCmpXchgInst(x) || ++count > most)
             return false;
         if (code == LLVMCall && hdi_call_kind(x) == HDI_CALL_OTHER &&
             hdi_vector_intrinsic(x) == 0)

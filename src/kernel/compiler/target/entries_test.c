@@ -58,6 +58,9 @@ static void entries_are_complete(void)
         CHECK(t.latency > 2 && t.latency < 8);
         CHECK(t.loads > 0 && t.products > 0 && t.stall > 1 &&
               t.look > t.extract && t.ways > 0);
+        CHECK(t.shuffle > 0 && t.retry > 0 && t.issue > 0 && t.ahead > 0);
+        CHECK(hdi_target_apart(&t) < hdi_target_near(&t) &&
+              hdi_target_near(&t) < t.gather);
         CHECK(t.line >= 64 && 1024 * t.near_kib % (t.line * t.ways) == 0);
     }
 }
@@ -74,11 +77,23 @@ static void width_and_what_loops_keep_differ(void)
     CHECK(hdi_target_lanes_of(&client, 3) == 2);
 }
 
+// What follows from other costs.
+static void costs_follow(void)
+{
+    struct hdi_target t = find("icelake-server"), half = t;
+
+    half.vector_bytes = 32;
+    CHECK(hdi_target_retries(&t) == 2 * hdi_target_retries(&half));
+    t.look *= 2;
+    CHECK(hdi_target_cheap(&t) == 2 * hdi_target_cheap(&half));
+}
+
 int main(void)
 {
     processors_are_known_by_name();
     features_bound_what_a_processor_can();
     entries_are_complete();
     width_and_what_loops_keep_differ();
+    costs_follow();
     return 0;
 }

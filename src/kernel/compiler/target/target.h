@@ -45,6 +45,13 @@ struct hdi_target {
     unsigned line;     // of the cache [bytes]
     unsigned ways;     // of the nearest cache
     unsigned near_kib; // of the nearest cache
+
+    // Much the same everywhere, as far as is known.
+    unsigned shuffle; // of two vectors, to any place
+    unsigned retry;   // of a lane whose exchange another one has come before
+    unsigned issue;   // instructions of any kind, in a cycle
+    unsigned ahead;   // steps of a chain, of which shorter ones overlap with
+                      // what follows, since the processor looks ahead past them
 };
 
 // `cpu` as LLVM calls it, `features` as "+avx,+avx2,-xop". Of a processor that
@@ -58,7 +65,31 @@ static inline unsigned hdi_target_lanes(const struct hdi_target *target)
     return target->vector_bytes / 4;
 }
 
-// The same where a row has `row` work-items, 0: any number.
+// Instructions of a block that take no longer than a look whether any lane
+// needs them: three in two cycles.
+static inline unsigned hdi_target_cheap(const struct hdi_target *target)
+{
+    return 3 * target->look / 2;
+}
+
+// A vector that is loaded and shuffled, once and with a neighbour.
+static inline unsigned hdi_target_apart(const struct hdi_target *target)
+{
+    return 1 + target->shuffle;
+}
+
+static inline unsigned hdi_target_near(const struct hdi_target *target)
+{
+    return 2 + target->shuffle;
+}
+
+// An exchange of all lanes at one place, of which one after the other succeeds.
+static inline unsigned hdi_target_retries(const struct hdi_target *target)
+{
+    return hdi_target_lanes(target) * target->retry;
+}
+
+// Lanes where a row has `row` work-items, 0: any number.
 unsigned hdi_target_lanes_of(const struct hdi_target *target, uint32_t row);
 
 #endif

@@ -15,7 +15,6 @@ enum {
     // Costs of an access by a chunk of lanes, about its instructions, beside
     // those that the processor has.
     COST_TOGETHER = 1,
-    COST_NEAR = 4,
     NEAR = 4,     // elements from one lane to the next
     IN_LOOP = 16, // times that a loop goes round
     GAIN = 2      // less is not worth more code
@@ -96,7 +95,7 @@ static uint32_t cost_of(const struct hdi_value_steps *f, LLVMValueRef access,
     if (by == 0 || by == HDI_STEP_UNKNOWN || by == size)
         return COST_TOGETHER;
     if (by > -NEAR * size && by < NEAR * size)
-        return COST_NEAR;
+        return hdi_target_near(&f->llvm->target);
     return store ? f->llvm->target.scatter : f->llvm->target.gather;
 }
 

@@ -5,17 +5,20 @@
 #include "kernel/compiler/transform/axis.h"
 #include "kernel/compiler/transform/soft.h"
 
-// Reads along y what lies side by side, and eleven times along x.
-static void write_reads(struct hdi_text *text, bool stores)
+// Reads along y what lies side by side, or so many elements apart, and eleven
+// times along x.
+static void write_reads(struct hdi_text *text, bool stores, unsigned apart)
 {
     hdi_text_print(text,
                    "define void @k(ptr addrspace(1) %%p) {\n"
                    "  %%x = call i64 @_Z13get_global_idj(i32 0)\n"
                    "  %%y = call i64 @_Z13get_global_idj(i32 1)\n"
                    "  %%down = mul i64 %%x, 4096\n"
-                   "  %%at = add i64 %%down, %%y\n"
+                   "  %%by = mul i64 %%y, %u\n"
+                   "  %%at = add i64 %%down, %%by\n"
                    "  %%to = getelementptr i32, ptr addrspace(1) %%p, i64 "
-                   "%%at\n");
+                   "%%at\n",
+                   apart);
     hdi_text_print(text, stores ? "  store i32 1, ptr addrspace(1) %%to\n"
                                 : "  %%v = load i32, ptr addrspace(1) %%to\n");
     for (unsigned i = 0; i < 11; i++)
@@ -23,7 +26,9 @@ static void write_reads(struct hdi_text *text, bool stores)
     hdi_text_print(text, "  ret void\n}\n");
 }
 
-static unsigned axis_for(const char *cpu, bool stores)
+// `shuffle`: its cost; 0: as it is.
+static unsigned axis_by(const char *cpu, bool stores, unsigned apart,
+                        unsigned shuffle)
 {
     const struct hdi_build_kernel about = {0};
     struct hdi_text text = {0};
@@ -31,9 +36,11 @@ static unsigned axis_for(const char *cpu, bool stores)
     struct hdi_lane_axis axis;
     struct try_ir t;
 
-    write_reads(&text, stores);
+    write_reads(&text, stores, apart);
     try_ir_open(&t, text.data);
     t.llvm.target = try_ir_target(cpu);
+    if (shuffle)
+        t.llvm.target.shuffle = shuffle;
     CHECK_OK(hdi_axis_find(&t.llvm, t.kernel, true, &about, &axis, &error),
              error);
     CHECK(axis.lanes == 16);
@@ -42,11 +49,22 @@ static unsigned axis_for(const char *cpu, bool stores)
     return axis.number;
 }
 
+static unsigned axis_for(const char *cpu, bool stores)
+{
+    return axis_by(cpu, stores, 1, 0);
+}
+
 static void lanes_turn_where_gathers_cost_much(void)
 {
     CHECK(axis_for("skylake-avx512", false) == 0);
     CHECK(axis_for("znver4", false) == 1);
     CHECK(axis_for("skylake-avx512", true) == 1);
+}
+
+static void lanes_turn_where_shuffles_cost_little(void)
+{
+    CHECK(axis_by("znver4", false, 2, 0) == 1);
+    CHECK(axis_by("znver4", false, 2, 20) == 0);
 }
 
 // The group goes round the loop together: 20 operations for each gather.
@@ -102,6 +120,7 @@ static void loops_turn_where_gathers_cost_little(void)
 int main(void)
 {
     lanes_turn_where_gathers_cost_much();
+    lanes_turn_where_shuffles_cost_little();
     loops_turn_where_gathers_cost_little();
     return 0;
 }

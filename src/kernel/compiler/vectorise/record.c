@@ -16,7 +16,6 @@
 
 enum {
     MAX_ELEMENTS = 8,    // of a record
-    COST_EACH = 3,       // a vector of them is loaded and shuffled [cycles]
     MAX_BETWEEN = 64,    // instructions between the first and the last of them
     MAX_ADDED = 1 << 20, // to an index, from the least to the greatest
     MAX_LANES = 64
@@ -240,7 +239,8 @@ static bool find(const struct hdi_wide *w, LLVMValueRef first, struct record *r)
         (!w->certain || r->count < r->stride))
         return false;
     // Else most of what is loaded is thrown away, and gathers cost less.
-    return r->stride * COST_EACH <= r->count * w->emit->llvm->target.gather;
+    const struct hdi_target *target = &w->emit->llvm->target;
+    return r->stride * hdi_target_apart(target) <= r->count * target->gather;
 }
 
 // Vectors ---------------------------------------------------------------------

@@ -13,11 +13,6 @@ unsigned hdi_lanes_weight(LLVMValueRef x)
     return alone ? 16 : 1;
 }
 
-enum {
-    RETRY_COST = 128, // of lanes that get in each other's way [operations]
-    PER_CYCLE = 4     // operations of one work-item alone
-};
-
 // What a loop's work-items do, and what lanes would lose in it.
 struct load {
     unsigned work, loss; // [operations]
@@ -165,7 +160,7 @@ static bool weigh(const struct hdi_value_steps *items,
                     weigh_load(items, &turns, i, slow_alone, load);
             }
             if (LLVMIsAAtomicCmpXchgInst(i))
-                load->loss += RETRY_COST;
+                load->loss += hdi_target_retries(&items->llvm->target);
         }
     }
     hdi_affine_destroy(&turns);
@@ -178,8 +173,8 @@ static bool weigh(const struct hdi_value_steps *items,
 static bool is_against_lanes(const struct hdi_target *target,
                              const struct load *load)
 {
-    unsigned alone =
-        hdi_target_lanes(target) * (load->work + load->accesses) / PER_CYCLE;
+    unsigned alone = hdi_target_lanes(target) * (load->work + load->accesses) /
+                     target->issue;
 
     return !load->suits && load->loss > load->work &&
            (load->parts || load->loss + load->work > alone);

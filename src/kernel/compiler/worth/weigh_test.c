@@ -36,26 +36,84 @@ static void write_loop(struct hdi_text *text, unsigned work, bool by_number)
                    work, by_number ? "v0" : "j");
 }
 
-static bool pays(const char *cpu, unsigned work, bool by_number)
+// Whether lanes pay for the text of a kernel, which is freed.
+static bool pays_on(const struct hdi_target *target, struct hdi_text *text)
 {
-    struct hdi_text text = {0};
     struct hdi_nest nest = {0};
     struct hdi_value_steps f;
     struct try_ir t;
     bool pay;
     unsigned line;
 
-    write_loop(&text, work, by_number);
-    try_ir_open(&t, text.data);
-    t.llvm.target = try_ir_target(cpu);
+    try_ir_open(&t, text->data);
+    t.llvm.target = *target;
     CHECK(hdi_nest_find(&nest, &t.flow));
     CHECK(hdi_affine_find(&t.llvm, t.kernel, &t.flow, false, &f));
     CHECK(hdi_weigh_lanes(&f, &nest, &pay, &line));
     hdi_affine_destroy(&f);
     hdi_nest_destroy(&nest);
     try_ir_close(&t);
-    hdi_text_free(&text);
+    hdi_text_free(text);
     return pay;
+}
+
+static bool pays(const char *cpu, unsigned work, bool by_number)
+{
+    const struct hdi_target target = try_ir_target(cpu);
+    struct hdi_text text = {0};
+
+    write_loop(&text, work, by_number);
+    return pays_on(&target, &text);
+}
+
+// Exchanges one number until it succeeds, with so many operations in between.
+static bool exchange_pays(const struct hdi_target *target, unsigned work)
+{
+    struct hdi_text text = {0};
+
+    hdi_text_print(&text, "define void @k(ptr addrspace(1) %%p, i32 %%n) {\n"
+                          "  %%x = call i64 @_Z13get_global_idj(i32 0)\n"
+                          "  %%v0 = trunc i64 %%x to i32\n"
+                          "  br label %%loop\n"
+                          "loop:\n"
+                          "  %%o = load i32, ptr addrspace(1) %%p\n");
+    for (unsigned i = 0; i < work; i++)
+        hdi_text_print(&text, "  %%v%u = xor i32 %%v%u, %%o\n", i + 1, i);
+    hdi_text_print(&text,
+                   "  %%c = cmpxchg ptr addrspace(1) %%p, i32 %%o, i32 %%v%u "
+                   "seq_cst seq_cst\n"
+                   "  %%done = extractvalue { i32, i1 } %%c, 1\n"
+                   "  br i1 %%done, label %%end, label %%loop\n"
+                   "end:\n"
+                   "  ret void\n"
+                   "}\n",
+                   work);
+    return pays_on(target, &text);
+}
+
+static void exchanges_cost_each_lane(void)
+{
+    struct hdi_target target = try_ir_target("skylake-avx512");
+
+    CHECK(!exchange_pays(&target, 100) && exchange_pays(&target, 140));
+    target.retry = 1;
+    CHECK(exchange_pays(&target, 100));
+    target = try_ir_target("haswell"); // half as many lanes
+    CHECK(!exchange_pays(&target, 40) && exchange_pays(&target, 80));
+}
+
+// What one work-item alone does at once.
+static void alone_goes_as_wide_as_the_processor(void)
+{
+    struct hdi_target target = try_ir_target("skylake-avx512");
+    struct hdi_text text = {0};
+
+    write_loop(&text, 4, false);
+    target.issue = 12;
+    CHECK(!pays_on(&target, &text));
+    write_loop(&text, 1, false);
+    target.issue = 2;
+    CHECK(pays_on(&target, &text));
 }
 
 int main(void)
@@ -65,5 +123,7 @@ int main(void)
     CHECK(!pays("znver4", 10, false) && pays("znver4", 20, false));
     CHECK(!pays("skylake-avx512", 4, true) && pays("skylake-avx512", 20, true));
     CHECK(!pays("znver4", 20, true) && pays("znver4", 60, true));
+    exchanges_cost_each_lane();
+    alone_goes_as_wide_as_the_processor();
     return 0;
 }

@@ -76,7 +76,20 @@ static const char source[] =
     "        sum += a[i * n + k];\n"
     "        a[i * n + k + 1] += sum;\n"
     "    }\n"
-    "}\n";
+    "}\n"
+    // As mask: of elements that are dear to scatter, and of two that are never
+    // neighbours.
+    "#define MASK(name, type) \\\n"
+    "kernel void name(global const type *from, global type *to, \\\n"
+    "                 local type *part, uint n) { \\\n"
+    "    uint l = get_local_id(0), k = l & (n - 1), at = 2 * (l - k) + k; \\\n"
+    "    part[at] = from[get_global_id(0)]; \\\n"
+    "    part[at + n] = l; \\\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE); \\\n"
+    "    to[get_global_id(0)] = part[l] + 3 * part[l ^ n]; \\\n"
+    "}\n"
+    "MASK(pairs, uint2)\n"
+    "MASK(longs, ulong2)\n";
 
 static const char stored[] = "line 6: lanes are extracted through memory\n";
 static const char looked_at[] = "contiguity is tested at run time";
@@ -114,6 +127,9 @@ static void costs_decide(struct try *t)
     CHECK(says(zen, "count", stored) && !says(xeon, "count", stored));
     CHECK(says(zen, "mask", looked_at) && !says(xeon, "mask", looked_at));
     CHECK(says(xeon, "mask", "scattered addresses"));
+    CHECK(says(zen, "pairs", looked_at) && says(xeon, "pairs", looked_at));
+    CHECK(says(avx2, "pairs", looked_at) && !says(avx2, "mask", looked_at));
+    CHECK(!says(zen, "longs", looked_at) && !says(avx2, "longs", looked_at));
     CHECK(!says(zen, "sums", looked_at));
     CHECK(says(zen, "rows", windows) && !says(xeon, "rows", windows));
     CHECK(says(zen, "kept", windows) && !says(xeon, "kept", windows));
@@ -142,6 +158,31 @@ enum {
     GROUP = 128
 };
 
+// `words`: of an element, each of which is a number where they are no more than
+// two, else each two of them.
+static void masks_are_right(struct try *t, const struct hd_program *p,
+                            const char *name, uint32_t words, uint32_t n)
+{
+    static uint32_t from[4 * N], *pf = from, to[4 * N], *pt = to;
+    uint32_t step = words > 2 ? 2 : 1, part[2 * GROUP];
+
+    for (uint32_t i = 0; i < words * N; i++)
+        from[i] = i % step ? 0 : i * 2654435761u >> 7;
+    TRY_RUN(t, p, name, ((struct try_range){1, {N}, {GROUP}, {0}}),
+            TRY_VALUE(pf), TRY_VALUE(pt), TRY_LOCAL(8 * words * GROUP),
+            TRY_VALUE(n));
+    for (uint32_t g = 0; g < N; g += GROUP)
+        for (uint32_t w = 0; w < words; w += step) {
+            for (uint32_t l = 0; l < GROUP; l++) {
+                uint32_t k = l & (n - 1), at = 2 * (l - k) + k;
+                part[at] = from[words * (g + l) + w];
+                part[at + n] = l;
+            }
+            for (uint32_t l = 0; l < GROUP; l++)
+                CHECK(to[words * (g + l) + w] == part[l] + 3 * part[l ^ n]);
+        }
+}
+
 static void results_are_right(struct try *t)
 {
     struct hd_program *p = try_build(t, source, NULL);
@@ -158,19 +199,9 @@ static void results_are_right(struct try *t)
         CHECK(to[i] == sum);
     }
     for (uint32_t n = 1; n <= GROUP; n *= 2) {
-        uint32_t part[2 * GROUP];
-        TRY_RUN(t, p, "mask", ((struct try_range){1, {N}, {GROUP}, {0}}),
-                TRY_VALUE(pf), TRY_VALUE(pt), TRY_LOCAL(8 * GROUP),
-                TRY_VALUE(n));
-        for (uint32_t g = 0; g < N; g += GROUP) {
-            for (uint32_t l = 0; l < GROUP; l++) {
-                uint32_t k = l & (n - 1), at = 2 * (l - k) + k;
-                part[at] = from[g + l];
-                part[at + n] = l;
-            }
-            for (uint32_t l = 0; l < GROUP; l++)
-                CHECK(to[g + l] == part[l] + 3 * part[l ^ n]);
-        }
+        masks_are_right(t, p, "mask", 1, n);
+        masks_are_right(t, p, "pairs", 2, n);
+        masks_are_right(t, p, "longs", 4, n);
     }
     hd_program_destroy(p);
 }

@@ -490,7 +490,7 @@ static LLVMValueRef read_elements(struct hdi_wide *w, LLVMValueRef load,
                                       align));
     } else if (hdi_window_pays(w, load, (uint64_t)size)) {
         return hdi_window_read(w, load, type);
-    } else if (has_gather(w, type) && hdi_near_pays(w, pointer)) {
+    } else if (has_gather(w, type) && hdi_near_pays(w, load, (uint64_t)size)) {
         LLVMValueRef at,
             is_near = hdi_near_ask(w, pointer, (uint64_t)size, &at);
         hdi_note(w->emit->llvm, load, "%s", tested);
@@ -571,7 +571,7 @@ static void write_elements(struct hdi_wide *w, LLVMValueRef store,
         LLVMValueRef at =
             hdi_likely_address(w, pointer, &likely, 0, 0, &is_near);
         store_neighbours(w, store, value, at, is_near);
-    } else if (has_gather(w, type) && hdi_near_pays(w, pointer)) {
+    } else if (has_gather(w, type) && hdi_near_pays(w, store, (uint64_t)size)) {
         LLVMValueRef at,
             is_near = hdi_near_ask(w, pointer, (uint64_t)size, &at);
         hdi_note(w->emit->llvm, store, "%s", tested);

@@ -60,7 +60,7 @@ bool hdi_butterfly_pays(const struct hdi_wide *w, LLVMValueRef access,
            LLVMGetAlignment(access) >= 4 && !w->emit->screening &&
            2 * cost < target->gather + target->look &&
            is_of_any_size(w, address_of(access)) &&
-           hdi_near_pays(w, address_of(access)) &&
+           hdi_near_pays(w, access, 4) &&
            hdi_near_is_dense(w, address_of(access));
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kernel/compiler/analysis/address.h"
 #include "kernel/compiler/ir/rules.h"
 
 enum {
@@ -74,16 +75,32 @@ LLVMValueRef hdi_near_holds(struct hdi_wide *w, LLVMValueRef lanes,
     return also ? LLVMBuildAnd(b, all, also, "") : all;
 }
 
+// Elements of records, which lie further apart than they are long?
+static bool is_of_records(const struct hdi_wide *w, LLVMValueRef pointer,
+                          uint64_t size)
+{
+    struct hdi_address address =
+        hdi_address_of(w->emit->llvm, w->emit->flow, pointer);
+
+    return address.index && hdi_linear_is_uniform(w->linear, address.base) &&
+           address.scale > (int64_t)size;
+}
+
 // Only where ids and what is shared decide, since there the answer is mostly
 // yes; an address that was loaded may be anything. A look must cost less than
-// half of a gather.
-bool hdi_near_pays(const struct hdi_wide *w, LLVMValueRef pointer)
+// half of a gather or scatter, which takes twice as long for elements of twice
+// the size.
+bool hdi_near_pays(const struct hdi_wide *w, LLVMValueRef access, uint64_t size)
 {
     const struct hdi_llvm *llvm = w->emit->llvm;
+    const struct hdi_target *target = &llvm->target;
+    bool stores = LLVMIsAStoreInst(access) != NULL;
+    LLVMValueRef pointer = LLVMGetOperand(access, stores);
+    uint64_t far = (stores ? target->scatter : target->gather) * size / 4;
     struct way way = {0};
 
-    return hdi_rule_is_on(llvm, HDI_RULE_NEAR) &&
-           llvm->target.gather > 2 * llvm->target.look && w->lanes > 1 &&
+    return hdi_rule_is_on(llvm, HDI_RULE_NEAR) && far > 2 * target->look &&
+           w->lanes > 1 && !is_of_records(w, pointer, size) &&
            hdi_linear_varies(w->linear, pointer) &&
            is_of_ids(w, pointer, 0, &way) && way.bits;
 }

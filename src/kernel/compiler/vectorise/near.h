@@ -6,8 +6,10 @@
 
 #include "kernel/compiler/vectorise/wide.h"
 
-// Whether it is worth looking at the addresses `pointer`.
-bool hdi_near_pays(const struct hdi_wide *wide, LLVMValueRef pointer);
+// Whether it is worth looking at the addresses that a load or store of elements
+// of `size` bytes has.
+bool hdi_near_pays(const struct hdi_wide *wide, LLVMValueRef access,
+                   uint64_t size);
 
 // Of such addresses, whether lanes' may be no further apart than their ids are:
 // none was multiplied.

@@ -34,6 +34,7 @@
     RULE(PAIR, "pair")           /* two accesses of 32 bits as one of 64 */   \
     RULE(PIECES, "pieces")       /* prepare/pieces.h */                       \
     RULE(RECORD, "record")       /* vectorise/record.c */                     \
+    RULE(SHORT, "short")         /* transform/short.h */                      \
     RULE(SOFT, "soft")           /* transform/soft.h */                       \
     RULE(SPAN, "span")           /* lanes/span.h */                           \
     RULE(SPLIT, "split")         /* lanes/split.h */                          \

@@ -34,6 +34,7 @@
 #include "kernel/compiler/transform/bounds.h"
 #include "kernel/compiler/transform/early.h"
 #include "kernel/compiler/transform/interior.h"
+#include "kernel/compiler/transform/short.h"
 #include "kernel/compiler/transform/strided.h"
 #include "kernel/compiler/transform/top.h"
 #include "kernel/compiler/transform/tree.h"
@@ -230,6 +231,11 @@ static void rewrite_strided(struct hdi_work *w)
         hdi_strided_rewrite(w->llvm, w->module, w->builder, w->kernel);
 }
 
+static void carry_short(struct hdi_work *w)
+{
+    hdi_short_rewrite(w->builder, w->kernel);
+}
+
 static hd_status into_memory(struct hdi_work *w, struct hd_error *error)
 {
     return hdi_llvm_passes(w->llvm, w->module, "function(reg2mem)", error);
@@ -412,6 +418,7 @@ static const struct pass {
     MAY_RUN(CUT, EARLY, PLAIN, load_early),
     MAY_RUN(CUT, TREE, PLAIN, pair_steps),
     MAY_CHANGE(CUT, STRIDED, FAST, rewrite_strided),
+    MAY_CHANGE(CUT, SHORT, FAST, carry_short),
     LLVM(CUT, "memory", FAST, "function(simplifycfg,loop-simplify,reg2mem)"),
     RUN(CUT, "barriers", FAST, isolate_barriers),
     RUN(CUT, "loops", FAST, soften_loops), // weighs lanes too

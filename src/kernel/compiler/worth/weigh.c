@@ -13,6 +13,10 @@ unsigned hdi_lanes_weight(LLVMValueRef x)
     return alone ? 16 : 1;
 }
 
+enum {
+    RECORD = 8 // elements of a record (record.c)
+};
+
 // What a loop's work-items do, and what lanes would lose in it.
 struct load {
     unsigned work, loss; // [operations]
@@ -222,15 +226,58 @@ static bool suit_lanes(const struct hdi_value_steps *items,
     return true;
 }
 
+// The sum or product that is extended may wrap for all that is known.
+static bool may_wrap(const struct hdi_flow *flow, LLVMValueRef extension)
+{
+    bool is_signed = LLVMIsASExtInst(extension) || LLVMGetNNeg(extension);
+    LLVMValueRef x = hdi_origin(flow, LLVMGetOperand(extension, 0));
+
+    while (LLVMIsABinaryOperator(x)) {
+        LLVMOpcode code = LLVMGetInstructionOpcode(x);
+        if ((code == LLVMAdd || code == LLVMMul || code == LLVMShl) &&
+            !(is_signed ? LLVMGetNSW(x) : LLVMGetNUW(x)))
+            return true;
+        x = hdi_origin(flow, LLVMGetOperand(x, 0));
+    }
+    return false;
+}
+
+// Does a lane's element lie some of them behind its neighbour's?
+static bool is_record(const struct hdi_value_steps *items, LLVMValueRef pointer,
+                      LLVMTypeRef type)
+{
+    int64_t step = hdi_affine_step(items, pointer, HDI_AXIS_X);
+    int64_t size = (int64_t)LLVMABISizeOfType(items->llvm->layout, type);
+    return step > size && step <= RECORD * size;
+}
+
+// And that if only an index did not wrap? LLVM takes such elements one by one.
+static bool is_record_but_for_wraps(const struct hdi_value_steps *items,
+                                    LLVMValueRef pointer, LLVMTypeRef type)
+{
+    if (!is_record(items, pointer, type))
+        return false;
+    for (pointer = hdi_origin(items->flow, pointer);
+         LLVMIsAGetElementPtrInst(pointer) && LLVMGetNumOperands(pointer) == 2;
+         pointer = hdi_origin(items->flow, LLVMGetOperand(pointer, 0))) {
+        LLVMValueRef index =
+            hdi_origin(items->flow, LLVMGetOperand(pointer, 1));
+        if (LLVMIsASExtInst(index) || LLVMIsAZExtInst(index))
+            return may_wrap(items->flow, index);
+    }
+    return false;
+}
+
 // Without loops and barriers: what LLVM makes no vectors of, stores whose order
 // it must keep, and what only lanes do together: updates of one place, division
-// by one number, reads of bytes from anywhere.
+// by one number, records that LLVM sees none in, and reads of bytes from
+// anywhere where a gather costs less than to read one after the other.
 static bool is_for_lanes(const struct hdi_value_steps *items)
 {
     const struct hdi_llvm *llvm = items->llvm;
     const struct hdi_flow *flow = items->flow;
     unsigned work = 0, stores = 0, scattered = 0;
-    bool words = false;
+    bool words = false, records = false;
 
     for (size_t b = 0; b < flow->block_count; b++)
         for (LLVMValueRef i = LLVMGetFirstInstruction(flow->blocks[b].block); i;
@@ -250,14 +297,20 @@ static bool is_for_lanes(const struct hdi_value_steps *items)
                 continue;
             LLVMTypeRef type = LLVMTypeOf(store ? LLVMGetOperand(i, 0) : i);
             stores += store;
+            records |=
+                is_record_but_for_wraps(items, LLVMGetOperand(i, store), type);
             if (!hdi_affine_is_gathered(items, LLVMGetOperand(i, store), type))
                 continue;
-            words |= !store && llvm->target.word_gather &&
-                     LLVMABISizeOfType(llvm->layout, type) < 4;
+            words |=
+                !store && llvm->target.word_gather &&
+                LLVMABISizeOfType(llvm->layout, type) < 4 &&
+                (is_record(items, LLVMGetOperand(i, 0), type) ||
+                 llvm->target.gather < 2 * hdi_target_lanes(&llvm->target));
             scattered++;
         }
-    return words || (stores > 1 && scattered > 0 &&
-                     work >= llvm->target.gather * scattered);
+    return words || records ||
+           (stores > 1 && scattered > 0 &&
+            work >= llvm->target.gather * scattered);
 }
 
 bool hdi_weigh_lanes(const struct hdi_value_steps *items, struct hdi_nest *nest,

@@ -36,8 +36,7 @@ static void write_loop(struct hdi_text *text, unsigned work, bool by_number)
                    work, by_number ? "v0" : "j");
 }
 
-// Whether lanes pay for the text of a kernel, which is freed.
-static bool pays_on(const struct hdi_target *target, struct hdi_text *text)
+static bool weighs_on(const struct hdi_target *target, const char *text)
 {
     struct hdi_nest nest = {0};
     struct hdi_value_steps f;
@@ -45,7 +44,7 @@ static bool pays_on(const struct hdi_target *target, struct hdi_text *text)
     bool pay;
     unsigned line;
 
-    try_ir_open(&t, text->data);
+    try_ir_open(&t, text);
     t.llvm.target = *target;
     CHECK(hdi_nest_find(&nest, &t.flow));
     CHECK(hdi_affine_find(&t.llvm, t.kernel, &t.flow, false, &f));
@@ -53,6 +52,20 @@ static bool pays_on(const struct hdi_target *target, struct hdi_text *text)
     hdi_affine_destroy(&f);
     hdi_nest_destroy(&nest);
     try_ir_close(&t);
+    return pay;
+}
+
+static bool weighs(const char *cpu, const char *text)
+{
+    const struct hdi_target target = try_ir_target(cpu);
+    return weighs_on(&target, text);
+}
+
+// Whether lanes pay for the text of a kernel, which is freed.
+static bool pays_on(const struct hdi_target *target, struct hdi_text *text)
+{
+    bool pay = weighs_on(target, text->data);
+
     hdi_text_free(text);
     return pay;
 }
@@ -116,6 +129,46 @@ static void alone_goes_as_wide_as_the_processor(void)
     CHECK(pays_on(&target, &text));
 }
 
+// Without loops: LLVM's vectors are as good, but for what it takes one by one.
+#define STRAIGHT(lines)                                       \
+    "define void @k(ptr addrspace(1) %p) {\n"                 \
+    "  %x = call i64 @_Z13get_global_idj(i32 0)\n"            \
+    "  %i = trunc i64 %x to i32\n" lines                      \
+    "  %to = getelementptr i8, ptr addrspace(1) %p, i64 %w\n" \
+    "  store i8 7, ptr addrspace(1) %to\n"                    \
+    "  ret void\n"                                            \
+    "}\n"
+
+static void kernels_without_loops(void)
+{
+    // Bytes that bytes choose.
+    static const char table[] =
+        STRAIGHT("  %from = getelementptr i8, ptr addrspace(1) %p, i64 %x\n"
+                 "  %v = load i8, ptr addrspace(1) %from\n"
+                 "  %z = zext i8 %v to i64\n"
+                 "  %at = getelementptr i8, ptr addrspace(1) %p, i64 %z\n"
+                 "  %u = load i8, ptr addrspace(1) %at\n"
+                 "  %w = add i64 %x, 4096\n");
+    // One of six.
+    static const char sixth[] =
+        STRAIGHT("  %s = mul i64 %x, 6\n"
+                 "  %from = getelementptr i8, ptr addrspace(1) %p, i64 %s\n"
+                 "  %v = load i8, ptr addrspace(1) %from\n"
+                 "  %w = zext i8 %v to i64\n");
+    // Each second byte, unless 2 * i wraps.
+    static const char wraps[] = STRAIGHT("  %d = shl i32 %i, 1\n"
+                                         "  %w = zext i32 %d to i64\n"),
+                      holds[] = STRAIGHT("  %d = shl nuw i32 %i, 1\n"
+                                         "  %w = zext i32 %d to i64\n"),
+                      far[] = STRAIGHT("  %d = shl i32 %i, 4\n"
+                                       "  %w = zext i32 %d to i64\n");
+
+    CHECK(weighs("skylake-avx512", table) && !weighs("znver4", table));
+    CHECK(weighs("znver4", sixth));
+    CHECK(weighs("znver4", wraps) && !weighs("znver4", holds));
+    CHECK(!weighs("znver4", far));
+}
+
 int main(void)
 {
     CHECK(!pays("skylake-avx512", 1, false) &&
@@ -125,5 +178,6 @@ int main(void)
     CHECK(!pays("znver4", 20, true) && pays("znver4", 60, true));
     exchanges_cost_each_lane();
     alone_goes_as_wide_as_the_processor();
+    kernels_without_loops();
     return 0;
 }

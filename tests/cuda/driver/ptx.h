@@ -147,6 +147,7 @@ struct ptx_machine {
     void *data;
     const atomic_bool *stop; // leave at once
     unsigned blocks_at_once;
+    bool apart; // lanes are active one at a time
 };
 
 enum ptx_outcome {

@@ -211,7 +211,8 @@ static void act(const struct lane *l, const struct ptx_instruction *i,
         t->state = AT_WARP;
         break;
     case DO_activemask:
-        ptx_set(l, &i->operands[0], active);
+        ptx_set(l, &i->operands[0],
+                b->machine->apart ? 1u << (t - b->thread) % LANES : active);
         break;
     case DO_trap:
         b->outcome = PTX_TRAPPED;

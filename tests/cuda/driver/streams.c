@@ -16,10 +16,12 @@ static void run_kernel(const struct operation *o)
 {
     char why[256];
     bool stays = strcmp(o->function->ptx->name, "hdx_serve") == 0;
-    const struct ptx_machine machine = {.find = fake_find,
-                                        .data = o->function->module,
-                                        .stop = &fake_stop,
-                                        .blocks_at_once = BLOCKS};
+    const struct ptx_machine machine = {
+        .find = fake_find,
+        .data = o->function->module,
+        .stop = &fake_stop,
+        .blocks_at_once = BLOCKS,
+        .apart = fake_setting("FAKE_CUDA_APART", 0) != 0};
     const struct ptx_launch launch = {
         .entry = o->function->ptx,
         .grid = {o->grid[0], o->grid[1], o->grid[2]},

@@ -1,5 +1,7 @@
 // A GPU through the public interface, on the fake driver.
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "heddle/heddle.h"
 #include "tests/check.h"
@@ -23,6 +25,18 @@ static const char source[] =
     "    x[at] += get_local_size(0) + 10 * get_local_size(1) +\n"
     "             100 * get_local_size(2) + 1000 * get_group_id(0);\n"
     "}\n"
+    "kernel void joined(global int *x) {\n"
+    "    int i = get_global_id(0), v;\n"
+    "    if (i & 1) v = x[i] + 1; else v = 2 * x[i];\n"
+    "    x[i] = v;\n"
+    "    for (int k = 0; k < 3; k++)\n"
+    "        v = sub_group_shuffle(v, get_sub_group_local_id() ^ 1);\n"
+    "    x[i] = sub_group_non_uniform_reduce_add(v);\n"
+    "}\n"
+    "kernel void alone(global int *x) {\n"
+    "    int i = get_global_id(0);\n"
+    "    if (x[i] > 0) x[i] = sub_group_non_uniform_reduce_add(i);\n"
+    "}\n"
     "kernel void wild(global int *x) { x[1 << 28] = 3; }\n"
     "kernel void say(int n) {\n"
     "    printf(\"item %d of %s\\n\", (int)get_global_id(0) + n, \"these\");\n"
@@ -40,8 +54,8 @@ static struct hd_runtime *start(const char *device)
 
 static struct hd_program *build(struct hd_runtime *runtime)
 {
-    const struct hd_program_params params = {.path = "gpu.cl",
-                                             .source = source};
+    const struct hd_program_params params = {
+        .path = "gpu.cl", .source = source, .options = "-cl-std=CL3.0"};
     struct hd_program *program;
     struct hd_error error;
 
@@ -173,6 +187,38 @@ static void a_fault_names_its_kernel(void)
     hd_runtime_destroy(runtime);
 }
 
+// Where all lanes come after they went different ways they are waited for, even
+// if the GPU runs each of them alone; where only some come, those that are
+// active take part.
+static void lanes_wait_for_those_that_come(const char *kernel)
+{
+    struct hd_runtime *runtime = start("gpu");
+    struct hd_program *program = build(runtime);
+    int numbers[64], right = 0;
+    struct hd_buffer *x = buffer(runtime, sizeof(numbers));
+    const struct hd_arg args[] = {HD_BUFFER(x)};
+    const struct hd_range range = {.dims = 1, .global = {64}, .local = {64}};
+    bool all = strcmp(kernel, "joined") == 0;
+    struct hd_error error;
+
+    for (int i = 0; i < 64; i++)
+        numbers[i] = i % 32;
+    for (int i = 0; i < 32; i++)
+        right += i % 2 ? i + 1 : 2 * i;
+    CHECK_OK(hd_buffer_write(x, 0, numbers, sizeof(numbers), &error), error);
+    CHECK(setenv("FAKE_CUDA_APART", "1", 1) == 0);
+    CHECK_OK(hd_launch(runtime, hd_program_find(program, kernel), &range, args,
+                       1, &error),
+             error);
+    CHECK(unsetenv("FAKE_CUDA_APART") == 0);
+    CHECK_OK(hd_buffer_read(x, 0, numbers, sizeof(numbers), &error), error);
+    for (int i = 0; i < 64; i++)
+        CHECK(numbers[i] == (all ? right : i % 32 ? i : 0));
+    hd_buffer_destroy(x);
+    hd_program_destroy(program);
+    hd_runtime_destroy(runtime);
+}
+
 static char printed[100000];
 static size_t printed_size;
 
@@ -216,6 +262,8 @@ int main(void)
     a_launch_runs_on_the_gpu();
     edges_have_smaller_groups();
     cpu_and_gpu_are_two_devices();
+    lanes_wait_for_those_that_come("joined");
+    lanes_wait_for_those_that_come("alone");
     kernels_print();
     printf("%s", fake->report());
     CHECK(*fake->report() == '\0');

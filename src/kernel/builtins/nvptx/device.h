@@ -34,6 +34,8 @@ enum {
 __attribute__((const)) uint hdu_word(uint at);
 __attribute__((const)) ulong hdu_long(uint at);
 __attribute__((const)) bool hdu_in_tile(void);
+// Whether all lanes of the warp that have a work-item come here, or none.
+__attribute__((convergent)) bool hdu_whole(void);
 
 #define SPECIAL(name, from)                     \
     __attribute__((const)) uint name(void)      \

@@ -1,5 +1,7 @@
-// Sub-groups on GPUs are warps: values go from lane to lane, and the lanes that
-// take part are those that are active.
+// Sub-groups on GPUs are warps: values go from lane to lane. Which lanes take
+// part is said to each instruction that does it, and the GPU waits for them: all
+// of them where the function is for all or the compiler knows that all come;
+// else those that are active, as the GPU keeps them together.
 #include "../collective.h"
 #include "device.h"
 
@@ -14,8 +16,9 @@ FN_PLAIN uint lanes_there(void)
 
 GROUP uint hdi_active(void)
 {
-    uint here;
-    __asm__ volatile("activemask.b32 %0;" : "=r"(here) : : "memory");
+    uint here = lanes_there();
+    if (!hdu_whole())
+        __asm__ volatile("activemask.b32 %0;" : "=r"(here) : : "memory");
     return here;
 }
 

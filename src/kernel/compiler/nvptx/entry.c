@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/compiler/ir/constants.h"
+#include "kernel/compiler/nvptx/members.h"
 
 enum {
     MAX_LOCAL = 1 << 30, // more is a mistake [bytes]
@@ -358,6 +359,9 @@ hd_status hdi_entry_lower(struct hdi_entry_writer *w, LLVMValueRef function,
         status = hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
                           w->llvm->path);
     hdi_map_clear(&places);
+    if (status == HD_OK && !hdi_members_answer(function))
+        status = hdi_fail(error, HD_ENOMEM, "%s: no memory to compile",
+                          w->llvm->path);
     if (status == HD_OK)
         answer_calls(w, function, record, tile);
     return status;

@@ -102,7 +102,7 @@ hd_status hdi_nvptx_program(struct hdi_llvm *llvm, const void *bitcode,
 static bool is_primitive(const char *name)
 {
     return strcmp(name, "hdu_word") == 0 || strcmp(name, "hdu_long") == 0 ||
-           strcmp(name, "hdu_in_tile") == 0;
+           strcmp(name, "hdu_in_tile") == 0 || strcmp(name, "hdu_whole") == 0;
 }
 
 // Kernels are functions like others, all of which go into their callers.

@@ -23,6 +23,17 @@ static const char first_source[] =
     "    barrier(CLK_LOCAL_MEM_FENCE);\n"
     "    out[get_global_id(0)] += tile[n - 1 - l] + more[l ^ 1];\n"
     "}\n";
+static const char plane_source[] =
+    "kernel void plane(global int *out) {\n"
+    "    size_t at = get_local_linear_id(), items = get_local_size(0) *\n"
+    "                get_local_size(1) * get_local_size(2);\n"
+    "    size_t group = (get_group_id(2) * get_num_groups(1) +\n"
+    "                    get_group_id(1)) * get_num_groups(0) +\n"
+    "                   get_group_id(0);\n"
+    "    out[group * items + at] += 1 + get_global_id(0) +\n"
+    "        100 * get_global_id(1) + 10000 * get_global_id(2) +\n"
+    "        1000000 * get_sub_group_size();\n"
+    "}\n";
 // The same name, and another kernel.
 static const char second_source[] =
     "kernel void other(global int *out) { out[get_global_id(0)] = -1; }\n"
@@ -370,10 +381,58 @@ static void local_memory_is_the_modules(void)
     end(&r);
 }
 
+// Work-groups of three dimensions, and some of them only: every work-item runs
+// once, with ids of its own.
+static void work_groups_have_dimensions(void)
+{
+    enum {
+        X = 8,
+        Y = 4,
+        Z = 2
+    };
+    struct rig r = start(false);
+    struct hd_program *program = build(&r, plane_source);
+    struct hdi_unit *unit;
+    _Alignas(16) unsigned char args[16] = {0};
+    static int seen[ITEMS];
+    void *out;
+
+    CHECK(r.backend->unit_open(r.device, 0, &unit) == HD_OK);
+    CHECK(r.backend->alloc(r.device, sizeof(seen), &out) == HD_OK);
+    memcpy(args, &out, 8);
+    struct hdi_chunk c = chunk_of(program, "plane", args, 0, 1);
+    c.local_bytes = 0;
+    c.frame.dims = 3;
+    for (unsigned d = 0; d < 3; d++) {
+        static const uint32_t local[] = {X, Y, Z}, groups[] = {2, 4, 2};
+        c.frame.local_size[d] = local[d];
+        c.frame.group_count[d] = groups[d];
+        c.frame.global[d] = local[d] * groups[d];
+        c.frame.first[d] = d == 1;
+        c.frame.count[d] = groups[d] - (d == 1);
+    }
+    submit(&r, unit, &c);
+    finish(&r, unit);
+    CHECK(r.fake->launches() == HDX_CLASSES); // it was no launch
+    CHECK(r.backend->copy(r.device, seen, out, sizeof(seen)) == HD_OK);
+    for (int i = 0; i < ITEMS; i++) {
+        int at = i % GROUP, group = i / GROUP;
+        int y = group / 2 % 4 * Y + at / X % Y;
+        int x = group % 2 * X + at % X, z = group / 8 * Z + at / X / Y;
+        CHECK(seen[i] ==
+              (y < Y ? 0 : 1 + x + 100 * y + 10000 * z + 32 * 1000000));
+    }
+    r.backend->unit_close(unit);
+    r.backend->free(r.device, out, sizeof(seen));
+    hd_program_destroy(program);
+    end(&r);
+}
+
 int main(void)
 {
     if (!fake_cuda())
         SKIP("the fake driver is not named in HEDDLE_CUDA_DRIVER");
+    work_groups_have_dimensions();
     tiles_run_work_groups(false);
     tiles_run_work_groups(true);
     new_programs_are_linked();

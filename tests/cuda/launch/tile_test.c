@@ -11,6 +11,7 @@ enum {
     ITEMS = 1024,
     GROUP = 64,
     UNITS = 3,
+    MANY = 8, // units: some share a module
     TASKS = 40
 };
 
@@ -34,6 +35,19 @@ static const char plane_source[] =
     "        100 * get_global_id(1) + 10000 * get_global_id(2) +\n"
     "        1000000 * get_sub_group_size();\n"
     "}\n";
+static const char pair_source[] =
+    "kernel void pair(global int *there, global int *out, int self,\n"
+    "                 local int *mine) {\n"
+    "    int l = get_local_id(0);\n"
+    "    mine[l] = 1000 * self + l;\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    if (l == 0) {\n"
+    "        atomic_xchg(there + self, 1);\n"
+    "        while (atomic_add(there + 1 - self, 0) == 0) ;\n"
+    "    }\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "    out[64 * self + l] = mine[l];\n"
+    "}\n";
 // The same name, and another kernel.
 static const char second_source[] =
     "kernel void other(global int *out) { out[get_global_id(0)] = -1; }\n"
@@ -50,18 +64,23 @@ struct rig {
     struct hdi_program_context context;
 };
 
-static struct rig start(bool doorbell)
+static struct rig start_with(unsigned units, bool doorbell)
 {
     const struct hdi_device_params params = {
-        .units = UNITS, .unit_cores = GROUP, .doorbell = doorbell};
+        .units = units, .unit_cores = GROUP, .doorbell = doorbell};
     struct hd_error error;
     struct rig r = {.fake = fake_cuda(), .backend = hdi_backend_find("cuda")};
 
     CHECK_OK(hdi_topology_create(NULL, &r.topology, &error), error);
     CHECK_OK(r.backend->open(r.topology, 0, &params, &r.device, &error), error);
-    CHECK(r.device->can.units == UNITS);
+    CHECK(r.device->can.units == units);
     r.context.device = r.device;
     return r;
+}
+
+static struct rig start(bool doorbell)
+{
+    return start_with(UNITS, doorbell);
 }
 
 static void end(struct rig *r)
@@ -428,6 +447,50 @@ static void work_groups_have_dimensions(void)
     end(&r);
 }
 
+// Two that are on tiles of one module at the same time, which each waits for,
+// have local memory apart.
+static void neighbours_keep_their_local_memory(void)
+{
+    struct rig r = start_with(MANY, false);
+    struct hd_program *program = build(&r, pair_source);
+    const struct hd_kernel *k = hd_program_find(program, "pair");
+    struct hdi_unit *units[2];
+    static int seen[2 * GROUP];
+    void *there, *out;
+    uint32_t second = 1;
+
+    while (second < MANY &&
+           r.device->can.modules[second] != r.device->can.modules[0])
+        second++;
+    CHECK(second < MANY);
+    CHECK(r.backend->unit_open(r.device, 0, &units[0]) == HD_OK);
+    CHECK(r.backend->unit_open(r.device, second, &units[1]) == HD_OK);
+    CHECK(r.backend->alloc(r.device, 2 * sizeof(int), &there) == HD_OK);
+    CHECK(r.backend->alloc(r.device, sizeof(seen), &out) == HD_OK);
+    for (int self = 0; self < 2; self++) {
+        _Alignas(16) unsigned char args[64] = {0};
+        uint64_t mine = k->info.local_bytes;
+        memcpy(args + k->args[0].offset, &there, 8);
+        memcpy(args + k->args[1].offset, &out, 8);
+        memcpy(args + k->args[2].offset, &self, 4);
+        memcpy(args + k->args[3].offset, &mine, 8);
+        struct hdi_chunk c = chunk_of(program, "pair", args, 0, 1);
+        c.region = (uint32_t)self * 512;
+        submit(&r, units[self], &c);
+    }
+    for (int self = 0; self < 2; self++)
+        finish(&r, units[self]);
+    CHECK(r.backend->copy(r.device, seen, out, sizeof(seen)) == HD_OK);
+    for (int i = 0; i < 2 * GROUP; i++)
+        CHECK(seen[i] == 1000 * (i / GROUP) + i % GROUP);
+    for (int self = 0; self < 2; self++)
+        r.backend->unit_close(units[self]);
+    r.backend->free(r.device, there, 2 * sizeof(int));
+    r.backend->free(r.device, out, sizeof(seen));
+    hd_program_destroy(program);
+    end(&r);
+}
+
 int main(void)
 {
     if (!fake_cuda())
@@ -440,5 +503,6 @@ int main(void)
     failures_are_told_of_their_place();
     kernels_go_to_their_class();
     local_memory_is_the_modules();
+    neighbours_keep_their_local_memory();
     return 0;
 }

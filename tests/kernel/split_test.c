@@ -57,6 +57,16 @@ static const char source[] =
               "    if (l <= a / 2) return;\n"
               "    to[g] = 3;\n"
               "}\n"
+              "#define KEEP(name, condition) \\\n"
+              "    kernel void name(global int *to, global const int *from) {"
+              " int kept = from[get_group_id(0)];"
+              " if (condition) to[N] = kept;"
+              " barrier(CLK_GLOBAL_MEM_FENCE);"
+              " to[get_global_id(0)] = kept + (int)get_local_id(0); }\n"
+              "KEEP(keep_first, get_global_id(0) == 0)\n"
+              "KEEP(keep_below, get_global_id(0) < 20)\n"
+              "KEEP(keep_lone, get_local_id(0) == 5)\n"
+              "KEEP(keep_none, get_local_id(0) < get_group_id(0) % 2)\n"
               "kernel void tree(global int *to, local int *part) {\n"
               "    uint l = get_local_id(0);\n"
               "    part[l] = to[get_global_id(0)];\n"
@@ -127,6 +137,27 @@ static void those_who_leave_are_left_out(struct try *t)
     hd_program_destroy(p);
 }
 
+// Also where none of a group's work-items has anything else to do.
+static void what_the_group_agrees_on_is_kept(struct try *t)
+{
+    static const char *const names[] = {"keep_first", "keep_below", "keep_lone",
+                                        "keep_none"};
+    struct hd_program *p = try_build(t, source, NULL);
+    static int to[N + 1], from[N], *pto = to, *pfrom = from;
+
+    for (int i = 0; i < N; i++)
+        from[i] = 1000 * i + 7;
+    for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+        for (int local = 1; local <= N; local = local * 2 + 1) {
+            TRY_RUN(t, p, names[k],
+                    ((struct try_range){1, {N}, {(uint32_t)local}, {0}}),
+                    TRY_VALUE(pto), TRY_VALUE(pfrom));
+            for (int g = 0; g < N; g++)
+                CHECK(to[g] == from[g / local] + g % local);
+        }
+    hd_program_destroy(p);
+}
+
 static void trees_of_every_size_add_up(struct try *t)
 {
     struct hd_program *p = try_build(t, source, NULL);
@@ -154,6 +185,7 @@ int main(void)
 
     every_condition_is_asked_right(&t);
     those_who_leave_are_left_out(&t);
+    what_the_group_agrees_on_is_kept(&t);
     trees_of_every_size_add_up(&t);
     try_close(&t);
     return 0;

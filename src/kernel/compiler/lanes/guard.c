@@ -18,18 +18,29 @@ static bool only_asks(const struct hdi_flow *flow, size_t block)
     return true;
 }
 
-// Then each work-item must come by the end of the region, so none can be left
-// out.
-bool hdi_guard_keeps_items(const struct hdi_region *region)
+static bool keeps(const struct hdi_region *region, enum hdi_slot_place place)
 {
     const struct hdi_flow *flow = region->flow;
 
     for (size_t s = 0; s < flow->slot_count; s++)
         for (size_t i = 0; i < region->exit_count; i++)
-            if (region->stores[s] && flow->slots[s].place == HDI_PLACE_ITEMS &&
+            if (region->stores[s] && flow->slots[s].place == place &&
                 hdi_flow_is_live(flow, region->exits[i], s))
                 return true;
     return false;
+}
+
+// Then each work-item must come by the end of the region, so none can be left
+// out.
+bool hdi_guard_keeps_items(const struct hdi_region *region)
+{
+    return keeps(region, HDI_PLACE_ITEMS);
+}
+
+// Then one work-item at least must.
+bool hdi_guard_keeps_group(const struct hdi_region *region)
+{
+    return keeps(region, HDI_PLACE_GROUP);
 }
 
 bool hdi_guard_is_shared(const struct hdi_region *region)

@@ -7,6 +7,9 @@
 // Whether what the region keeps of single work-items is needed behind it.
 bool hdi_guard_keeps_items(const struct hdi_region *region);
 
+// Whether what the region keeps of the whole group is needed behind it.
+bool hdi_guard_keeps_group(const struct hdi_region *region);
+
 // All work-items would find the same: the region touches no memory, and all
 // that it keeps is the group's. One of them does it for all.
 bool hdi_guard_is_shared(const struct hdi_region *region);

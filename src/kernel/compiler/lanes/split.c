@@ -147,7 +147,8 @@ static size_t behind_empty(const struct hdi_flow *flow, size_t block)
 }
 
 // Do work-items that take this way leave nothing behind? They only return, or
-// go to the cut that all others go to, and what they keep there is as before.
+// go to the cut that all others go to, and what they and the group keep there
+// is as before: all of a group may take this way.
 static bool does_nothing(const struct hdi_region *region,
                          const struct hdi_linear *l, size_t first, size_t way)
 {
@@ -163,7 +164,7 @@ static bool does_nothing(const struct hdi_region *region,
     if (region->exit_count != 1 || region->returns || end != region->exits[0] ||
         region->some_return_early)
         return false;
-    return !hdi_guard_keeps_items(region);
+    return !hdi_guard_keeps_items(region) && !hdi_guard_keeps_group(region);
 }
 
 // Those of slots, which will be registers, only `with_slots`.

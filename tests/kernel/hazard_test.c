@@ -100,7 +100,8 @@ static void private_arrays_are_memory(struct try *t, struct hd_program *p)
     }
 }
 
-// Reads from one argument, and writes to another, that may lie anywhere.
+// Reads from one argument, and writes to another, that may lie anywhere, and
+// too far apart to be records.
 static struct hd_program *build_apart(struct try *t, int count)
 {
     char text[4096], *end = text;
@@ -109,9 +110,9 @@ static struct hd_program *build_apart(struct try *t, int count)
                         "              int n) {\n"
                         "    int i = get_global_id(0), x = 0;\n");
     for (int k = 0; k < count; k++)
-        end += sprintf(end, "    x += a[3 * i + %d * n];\n", k);
+        end += sprintf(end, "    x += a[9 * i + %d * n];\n", k);
     for (int k = 0; k < count; k++)
-        end += sprintf(end, "    b[3 * i + %d * n] = x + %d;\n", k, k);
+        end += sprintf(end, "    b[9 * i + %d * n] = x + %d;\n", k, k);
     sprintf(end, "}\n");
     return try_build(t, text, NULL);
 }
@@ -123,7 +124,7 @@ static void vectors_need_few_checks(struct try *t)
     enum {
         FEW = 6,
         MANY = 20,
-        ROW = 3 * N
+        ROW = 9 * N
     };
     static int a[MANY * ROW], b[MANY * ROW], *pb = b;
     const int *pa = a;
@@ -141,9 +142,9 @@ static void vectors_need_few_checks(struct try *t)
         for (int i = 0; i < N; i++) {
             int x = 0;
             for (int k = 0; k < count; k++)
-                x += a[3 * i + k * ROW];
+                x += a[9 * i + k * ROW];
             for (int k = 0; k < count; k++)
-                CHECK(b[3 * i + k * ROW] == x + k);
+                CHECK(b[9 * i + k * ROW] == x + k);
         }
         hd_program_destroy(p);
     }

@@ -123,6 +123,8 @@ static hd_status wait_for_gate(struct hd_worker *worker, void *gate,
 
 struct between {
     struct hd_job job;
+    struct hd_pool *pool;
+    atomic_bool gate; // what follows is queued
     uint64_t ended;
 };
 
@@ -158,6 +160,42 @@ static void what_runs_between_two_events_is_of_neither(void)
     hd_event_release(pool, first);
     hd_event_release(pool, second);
     hd_event_release(pool, third);
+    hd_pool_destroy(pool);
+}
+
+static void wait_and_spend_time(struct hd_worker *worker, struct hd_job *job)
+{
+    struct between *between = (struct between *)(void *)job;
+    static atomic_int count;
+
+    struct hd_group group;
+    const struct hd_start start = {.group = &group};
+    const struct hd_call call = {.function = add_one, .data = &count};
+
+    while (!atomic_load(&between->gate))
+        usleep(100);
+    hd_group_init(&group);
+    CHECK_OK(hd_call_start(between->pool, &start, &call, NULL, &error), error);
+    hd_group_wait(between->pool, &group);
+    spend_time(worker, job);
+}
+
+// An event that a job waited for has ended long before the job does.
+static void what_follows_a_wait_is_of_no_event(void)
+{
+    struct hd_pool *pool = make_pool(1);
+    struct between between = {.job = {.run = wait_and_spend_time},
+                              .pool = pool};
+    struct hd_event_info info;
+    atomic_int count = 0;
+
+    hd_submit(pool, &between.job);
+    hd_event next = start_call(pool, NULL, 0, false, add_one, &count);
+    atomic_store(&between.gate, true);
+    wait_for(pool, next);
+    CHECK(hd_event_info(pool, next, &info));
+    CHECK(info.started >= between.ended && info.started <= info.ended);
+    hd_event_release(pool, next);
     hd_pool_destroy(pool);
 }
 
@@ -655,6 +693,7 @@ int main(void)
     times_are_in_order();
     what_starts_while_another_ends_is_not_submitted_before();
     what_runs_between_two_events_is_of_neither();
+    what_follows_a_wait_is_of_no_event();
     a_room_is_the_records_own_or_larger();
     the_first_cause_travels();
     a_loose_event_gives_an_order_alone();

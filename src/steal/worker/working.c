@@ -385,8 +385,9 @@ static void drop(struct hd_worker *worker, const struct work *work)
 static void run(struct hd_worker *worker, const struct work *work)
 {
     struct mark before = mark_of(worker);
+    bool is_event = !work->task && work->job->run == hdi_run_event;
 
-    if (work->task || work->job->run != hdi_run_event) {
+    if (!is_event) {
         hdi_worker_settle(worker);
         worker->now = 0;
     }
@@ -407,6 +408,8 @@ static void run(struct hd_worker *worker, const struct work *work)
     hdi_scopes_leave(&worker->scopes);
     hdi_worker_look(worker);
     worker->depth--;
+    if (!is_event) // events that it waited for are long over
+        worker->now = 0;
 
     // From here on neither the task nor the group belongs to us.
     if (work->task)
@@ -582,6 +585,7 @@ void hdi_worker_wait(struct hd_worker *worker, const struct hdi_goal *goal)
         if (is_called(worker, goal)) {
             settle_all(worker);
             hdi_gangs_attend(worker);
+            worker->now = 0;
         }
         bool found = take(worker, goal, &work);
         if (!found) {

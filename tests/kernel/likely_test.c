@@ -64,6 +64,33 @@ static const char source[] =
     "       for (uint k = n / 4 + l; k < n; k += get_local_size(0))\n"
     "           to[2 * (first + k) + 1] = part[l] + 2;)\n";
 
+// The first work-items do not come where the index is used, and have none: what
+// is promised of it does not hold for them.
+static const char guarded[] =
+    "#define KERNEL(name, body) \\\n"
+    "kernel void name(global const int *from, global int *to, uint first, "
+    "\\\n"
+    "                 local int *part) { \\\n"
+    "    uint g = get_global_id(0); \\\n"
+    "    int l = get_local_id(0), x = (int)(first + g), y = (int)g - 3; \\\n"
+    "    part[l] = 3 * l; \\\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE); \\\n"
+    "    to[3 * N + g] = part[l / 2]; \\\n"
+    "    body \\\n"
+    "}\n"
+    "KERNEL(behind, if (x >= 0) to[x] = from[x] + 5;)\n"
+    "KERNEL(pairs, if (x >= 0) { int a = from[2 * x];\n"
+    "       to[2 * x] = from[2 * x + 1]; to[2 * x + 1] = a; })\n"
+    "KERNEL(inner, if (y >= 0) { global int *p = to + y + (first + 3 + g);\n"
+    "       int t = *p; if (t > 0) *p = 2 * t + from[y]; })\n"
+    "KERNEL(below, if (g >= 3) { global int *p = to + (g - 3);\n"
+    "       uint k = 2 * (g - 3) + first + 3; int t = to[k];\n"
+    "       if (t > 0) { to[k] = 2 * t; to[k + 1] = from[k] + p[0] * 0; } })\n"
+    // An address that each finds again, but that varies for all that is known.
+    "KERNEL(left, int at = as_float(first) > 0 ? 1 : 2; int i = 0;\n"
+    "       do to[2 * (size_t)g + at] += i; while (++i < (from[g] & 7));\n"
+    "       to[2 * (size_t)g + at] *= 3;)\n";
+
 static const struct {
     const char *name;
     unsigned size, step; // of an element [bytes], from index to index
@@ -150,6 +177,39 @@ static void results_are_right(struct try *t,
                 run(t, programs, k, groups[g], ats[a]);
 }
 
+static void guards_keep_the_index_small(struct try *t)
+{
+    static const char *const names[] = {"behind", "pairs", "inner", "below",
+                                        "left"};
+    static int from[4 * N], to[2][4 * N];
+    struct hd_program *programs[] = {
+        try_build(t, guarded, "-DN=150"),
+        try_build(t, guarded, "-DN=150 -heddle-form=thread")};
+    const void *pf = from;
+
+    for (int k = 0; k < 5; k++)
+        for (uint32_t group = 15; group <= N; group *= 10) {
+            for (unsigned i = 0; i < 2; i++) {
+                uint32_t first = (uint32_t)-3;
+                void *pt = to[i];
+                for (int n = 0; n < 4 * N; n++) {
+                    from[n] = n * 37 % 101;
+                    to[i][n] = n * 7 - 100;
+                }
+                TRY_RUN(t, programs[i], names[k],
+                        ((struct try_range){1, {N}, {group}, {0}}),
+                        TRY_VALUE(pf), TRY_VALUE(pt), TRY_VALUE(first),
+                        TRY_LOCAL((size_t)group * sizeof(int)));
+            }
+            if (memcmp(to[0], to[1], sizeof(to[0])) != 0) {
+                printf("%s: in groups of %u\n", names[k], group);
+                CHECK(false);
+            }
+        }
+    for (unsigned i = 0; i < 2; i++)
+        hd_program_destroy(programs[i]);
+}
+
 // Other processors do not gather.
 static void nothing_is_scattered(const struct try *t,
                                  const struct hd_program *p)
@@ -178,6 +238,7 @@ int main(void)
         try_build(&t, source, "-heddle-form=thread")};
 
     results_are_right(&t, programs);
+    guards_keep_the_index_small(&t);
     nothing_is_scattered(&t, programs[0]);
     for (unsigned i = 0; i < 2; i++)
         hd_program_destroy(programs[i]);

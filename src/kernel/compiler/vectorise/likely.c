@@ -52,6 +52,13 @@ static int64_t step_of(const struct hdi_wide *w, struct part part)
                     : HDI_STEP_VARIES;
 }
 
+static bool is_signed_step(const struct hdi_wide *w, LLVMValueRef value)
+{
+    return LLVMIsAInstruction(value) &&
+           hdi_map_index(&w->linear->steps.numbers, value) != SIZE_MAX &&
+           hdi_linear_step(w->linear, value).is_signed;
+}
+
 // Extended --------------------------------------------------------------------
 
 // Is it a multiple of 2^`bits`?
@@ -203,10 +210,46 @@ static struct hdi_likely find(const struct hdi_wide *w, struct part part,
 struct hdi_likely hdi_likely_step(const struct hdi_wide *w,
                                   LLVMValueRef pointer)
 {
-    return find(w, (struct part){pointer, false}, 0);
+    struct hdi_likely likely = find(w, (struct part){pointer, false}, 0);
+
+    // A step of what it was made of: it is not at hand for lane 0.
+    if (!likely.index && hdi_linear_varies(w->linear, pointer))
+        return varies;
+    return likely;
 }
 
 // Writing ---------------------------------------------------------------------
+
+// Made again without promises, as lane 0 may be off: what is promised for the
+// others need not hold for it.
+static LLVMValueRef remake(struct hdi_wide *w, LLVMValueRef value)
+{
+    struct hdi_emit *e = w->emit;
+    LLVMValueRef origin = hdi_origin(e->flow, value);
+    bool is_computed = LLVMIsABinaryOperator(origin) ||
+                       LLVMIsACastInst(origin) ||
+                       LLVMIsAGetElementPtrInst(origin) ||
+                       LLVMIsAICmpInst(origin) || LLVMIsASelectInst(origin);
+
+    if (!is_computed ||
+        (LLVMIsATruncInst(origin) &&
+         hdi_call_kind(LLVMGetOperand(origin, 0)) != HDI_CALL_OTHER))
+        return hdi_emit_remade(e, value);
+    LLVMValueRef first = remake(w, LLVMGetOperand(origin, 0));
+    if (LLVMIsAZExtInst(origin) && LLVMGetNNeg(origin) &&
+        is_signed_step(w, LLVMGetOperand(origin, 0)))
+        return LLVMBuildSExt(e->builder, first, LLVMTypeOf(origin), "");
+    if (LLVMGetInstructionOpcode(origin) == LLVMOr && LLVMGetIsDisjoint(origin))
+        return LLVMBuildAdd(e->builder, first,
+                            remake(w, LLVMGetOperand(origin, 1)), "");
+    LLVMValueRef copy = LLVMInstructionClone(origin);
+    LLVMSetOperand(copy, 0, first);
+    for (unsigned i = 1; i < (unsigned)LLVMGetNumOperands(origin); i++)
+        LLVMSetOperand(copy, i, remake(w, LLVMGetOperand(origin, i)));
+    hdi_promise_nothing(copy);
+    LLVMInsertIntoBuilder(e->builder, copy);
+    return copy;
+}
 
 // What has a step, of lane 0 or of all lanes.
 static LLVMValueRef write_step(struct hdi_wide *w, struct part part, bool all)
@@ -214,7 +257,7 @@ static LLVMValueRef write_step(struct hdi_wide *w, struct part part, bool all)
     if (!part.remade)
         return all ? hdi_wide_value(w, part.value)
                    : hdi_emit_operand(w->emit, part.value);
-    LLVMValueRef first = hdi_emit_remade(w->emit, part.value);
+    LLVMValueRef first = remake(w, part.value);
     return all ? hdi_wide_spread(w, first,
                                  hdi_linear_step(w->linear, part.value))
                : first;
@@ -261,11 +304,13 @@ static struct part extended_by(const struct hdi_likely *likely)
     return (struct part){LLVMGetOperand(likely->index, 0), likely->remade};
 }
 
+// With the sign where it has one, also if a promise says that it is positive:
+// it need not be in a lane that is off, from which others are counted.
 static LLVMValueRef extend(struct hdi_wide *w, LLVMValueRef extension,
                            LLVMValueRef index, bool all)
 {
     LLVMTypeRef type = all ? hdi_wide_type(w, w->emit->i64) : w->emit->i64;
-    return LLVMIsASExtInst(extension)
+    return is_signed(extension)
                ? LLVMBuildSExt(w->emit->builder, index, type, "")
                : LLVMBuildZExt(w->emit->builder, index, type, "");
 }

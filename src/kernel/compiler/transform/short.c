@@ -93,9 +93,10 @@ void hdi_short_rewrite(LLVMBuilderRef builder, LLVMValueRef kernel)
 
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b;
          b = LLVMGetNextBasicBlock(b))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b), next;
-             LLVMIsAPHINode(i); i = next) {
-            next = LLVMGetNextInstruction(i);
+        for (LLVMValueRef i = LLVMIsAPHINode(LLVMGetFirstInstruction(b)), next;
+             i; i = next) {
+            // Asked before: what follows the last one may be erased.
+            next = LLVMIsAPHINode(LLVMGetNextInstruction(i));
             t.phi = i;
             if (is_carried_short(i))
                 shorten(&t);

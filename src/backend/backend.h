@@ -265,9 +265,10 @@ struct hdi_backend {
     void (*close)(struct hdi_device *device);
 
     // Memory: zeroed, aligned to 128, or with `guard` as its size is. copy()
-    // takes device or host addresses. When it returns `from` is of no use to it
-    // any more, and whatever looks at `to` through this backend, or is the
-    // host, finds the bytes there: copies, and chunks submitted from then on.
+    // takes device or host addresses. When it returns, whatever looks at `to`
+    // through this backend, or is the host, finds the bytes there: copies, and
+    // chunks submitted from then on; and `from` may be written if it is the
+    // host's, or by such copies and chunks.
     hd_status (*alloc)(struct hdi_device *device, uint64_t size, void **memory);
     void (*free)(struct hdi_device *device, void *memory, uint64_t size);
     hd_status (*copy)(struct hdi_device *device, void *to, const void *from,

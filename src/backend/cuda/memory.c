@@ -69,7 +69,7 @@ void cuda_memory_clear(struct cuda_gpu *gpu)
         cuda_leave(gpu);
 }
 
-// The lock is held from the call to here: `copies` is one stream.
+// All that is in `copies` has ended then, other threads' copies too.
 cuda_result cuda_memory_finish(struct cuda_gpu *gpu, cuda_result result)
 {
     cuda_result last = gpu->driver->StreamSynchronize(gpu->copies);

@@ -217,6 +217,7 @@ struct hdi_device_copy {
     hd_status status;
     uint64_t begun, ended; // bytes
     // The backend's:
+    bool waits; // its thread does nothing else until it has ended
     unsigned way;
     void *parts[2];
 };

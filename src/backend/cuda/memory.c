@@ -168,7 +168,8 @@ void cuda_memory_free(struct hdi_device *device, void *memory, uint64_t size)
 hd_status cuda_memory_copy(struct hdi_device *device, void *to,
                            const void *from, uint64_t size)
 {
-    struct hdi_device_copy move = {.to = to, .from = from, .size = size};
+    struct hdi_device_copy move = {
+        .to = to, .from = from, .size = size, .waits = true};
 
     while (!cuda_memory_move(device, &move))
         sched_yield();

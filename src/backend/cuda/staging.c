@@ -14,6 +14,11 @@
 // Invariant: a chunk is written, or given to another copy, only when the event
 // behind the copy that used it was seen to be reached, or the stream to be
 // empty.
+//
+// A move that nobody waits for keeps its chunks until its worker looks at it
+// again, which that worker never does while it waits for a copy itself. So one
+// chunk is only for moves that are waited for: whoever has it goes on, and
+// gives it back.
 #include <inttypes.h>
 #include <sched.h>
 #include <string.h>
@@ -41,7 +46,8 @@ enum {
 
 // Opening ---------------------------------------------------------------------
 
-// With one alone nothing would overlap.
+// With one alone nothing would overlap, and moves that nobody waits for would
+// have none.
 unsigned cuda_staging_chunks(uint64_t share)
 {
     uint64_t chunks = share / SHARE / CUDA_CHUNK;
@@ -175,13 +181,14 @@ cuda_result cuda_staging_precede(struct cuda_gpu *gpu, cuda_stream stream)
 
 // Chunks ----------------------------------------------------------------------
 
-// With the lock. No chunk and no error: none is free now.
-static cuda_result take(struct cuda_gpu *gpu, struct cuda_chunk **chunk)
+// With the lock. No chunk and no error: none is free for it now.
+static cuda_result take(struct cuda_gpu *gpu, const struct hdi_device_copy *m,
+                        struct cuda_chunk **chunk)
 {
     struct cuda_staging *s = &gpu->staging;
 
     *chunk = NULL;
-    for (unsigned i = 0; i < s->count; i++) {
+    for (unsigned i = m->waits ? 0 : 1; i < s->count; i++) {
         struct cuda_chunk *c = &s->chunks[i];
         if (c->state == CUDA_CHUNK_LEFT) {
             cuda_result result = query(gpu, c->event);
@@ -199,10 +206,12 @@ static cuda_result take(struct cuda_gpu *gpu, struct cuda_chunk **chunk)
     return 0;
 }
 
-static cuda_result take_one(struct cuda_gpu *gpu, struct cuda_chunk **chunk)
+static cuda_result take_one(struct cuda_gpu *gpu,
+                            const struct hdi_device_copy *m,
+                            struct cuda_chunk **chunk)
 {
     pthread_mutex_lock(&gpu->staging.lock);
-    cuda_result result = take(gpu, chunk);
+    cuda_result result = take(gpu, m, chunk);
     pthread_mutex_unlock(&gpu->staging.lock);
     return result;
 }
@@ -257,7 +266,7 @@ static cuda_result go_up(struct cuda_gpu *gpu, struct hdi_device_copy *m)
         uint64_t now = piece(m, m->begun);
         struct cuda_chunk *chunk;
 
-        cuda_result result = take_one(gpu, &chunk);
+        cuda_result result = take_one(gpu, m, &chunk);
         if (result != 0 || !chunk)
             return result;
         memcpy(chunk->memory, (const char *)m->from + m->begun, now);
@@ -288,7 +297,7 @@ static cuda_result ask(struct cuda_gpu *gpu, struct hdi_device_copy *m,
         struct cuda_chunk *chunk;
 
         pthread_mutex_lock(&gpu->staging.lock);
-        cuda_result result = take(gpu, &chunk);
+        cuda_result result = take(gpu, m, &chunk);
         if (chunk) {
             result = start(gpu, DOWN, chunk->event, chunk->memory,
                            (const char *)m->from + m->begun, now);
@@ -350,7 +359,7 @@ static cuda_result go_at_once(struct cuda_gpu *gpu, struct hdi_device_copy *m)
     pthread_mutex_lock(&gpu->staging.lock);
     if (chunk)
         result = query(gpu, chunk->event);
-    else if ((result = take(gpu, &chunk)) == 0 && chunk) {
+    else if ((result = take(gpu, m, &chunk)) == 0 && chunk) {
         result =
             start(gpu, (enum way)m->way, chunk->event, m->to, m->from, m->size);
         if (result == 0) {

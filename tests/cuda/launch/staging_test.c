@@ -4,6 +4,7 @@
 //     staging_test            all
 //     staging_test pageable   the same where no memory can be page-locked
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,8 @@ enum {
     LARGE = 5650000, // more than five chunks, and not all of the last [bytes]
     ODD = 77,        // from where large copies begin [bytes]
     THREADS = 4,
-    LOOKS = 20, // at what may not end yet
+    LOOKS = 20,    // at what may not end yet
+    PATIENCE = 60, // with what a copy that is stuck would never let end [s]
     ROUNDS = 12,
     MOST = 3 << 20 // of a buffer in the stress test [bytes]
 };
@@ -162,6 +164,49 @@ static void a_started_read_holds_no_worker(size_t size, bool cancels)
     for (size_t i = 0; i < size && !cancels; i++)
         CHECK(seen[i] == 0);
     free(seen);
+    hd_buffer_destroy(x);
+    hd_runtime_destroy(runtime);
+}
+
+// Reads that are under way may want all chunks, and are looked at by the only
+// worker: a copy for which it waits ends all the same.
+static void a_copy_needs_no_chunk_of_reads(size_t size)
+{
+    struct hd_runtime *runtime = start("gpu", 0);
+    struct hd_pool *pool = hd_runtime_pool(runtime);
+    struct hd_buffer *x = buffer(runtime, LARGE), *y = buffer(runtime, N);
+    const struct hd_extent all = {.bytes = size};
+    const unsigned char nine = 9;
+    unsigned char *seen[CUDA_CHUNKS], filled[N];
+    hd_event reads[CUDA_CHUNKS], fill;
+    struct hd_error error;
+
+    fake->hold_copies(true);
+    for (unsigned i = 0; i < CUDA_CHUNKS; i++) {
+        seen[i] = malloc(size);
+        memset(seen[i], 1, size);
+        CHECK_OK(hd_read_start(runtime, NULL, seen[i], NULL, x, NULL, &all,
+                               &reads[i], &error),
+                 error);
+        while (hd_event_state(pool, reads[i]) != HD_EVENT_RUNS)
+            sched_yield();
+    }
+    CHECK_OK(hd_fill_start(runtime, NULL, y, 0, N, &nine, sizeof(nine), &fill,
+                           &error),
+             error);
+    alarm(PATIENCE);
+    finish(runtime, fill);
+    alarm(0);
+    fake->hold_copies(false);
+    for (unsigned i = 0; i < CUDA_CHUNKS; i++) {
+        finish(runtime, reads[i]);
+        for (size_t k = 0; k < size; k++)
+            CHECK(seen[i][k] == 0);
+        free(seen[i]);
+    }
+    CHECK_OK(hd_buffer_read(y, 0, filled, N, &error), error);
+    CHECK(filled[0] == 9 && filled[N - 1] == 9);
+    hd_buffer_destroy(y);
     hd_buffer_destroy(x);
     hd_runtime_destroy(runtime);
 }
@@ -340,6 +385,8 @@ int main(int argc, char **argv)
         a_started_read_holds_no_worker(100, false);
         a_started_read_holds_no_worker(LARGE, false);
         a_started_read_holds_no_worker(LARGE, true);
+        a_copy_needs_no_chunk_of_reads(100);
+        a_copy_needs_no_chunk_of_reads(LARGE);
     }
     printf("%s", fake->report());
     CHECK(*fake->report() == '\0');

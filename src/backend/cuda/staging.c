@@ -350,7 +350,8 @@ static cuda_result go_down(struct cuda_gpu *gpu, struct hdi_device_copy *m)
     return result;
 }
 
-// A chunk is taken for its event.
+// A chunk is taken for its event. The driver refuses memory of which parts were
+// page-locked one by one: that goes through chunks.
 static cuda_result go_at_once(struct cuda_gpu *gpu, struct hdi_device_copy *m)
 {
     struct cuda_chunk *chunk = m->parts[0];
@@ -368,6 +369,10 @@ static cuda_result go_at_once(struct cuda_gpu *gpu, struct hdi_device_copy *m)
             result = CUDA_NOT_READY;
         } else {
             chunk->state = CUDA_CHUNK_FREE;
+        }
+        if (result == CUDA_INVALID_VALUE) {
+            m->way = m->way == UP_AT_ONCE ? UP : DOWN;
+            result = CUDA_NOT_READY;
         }
     } else if (result == 0) {
         result = CUDA_NOT_READY;

@@ -277,15 +277,18 @@ static void use(const void *memory, size_t bytes,
     uses = mine;
 }
 
-// The caller is kept waiting for a copy from or to pageable memory.
-static void copy_host(struct cuda_stream_ *stream, struct operation o,
-                      void *host, bool from_host, const char *name)
+// The caller is kept waiting for a copy from or to pageable memory. None may go
+// beyond the page-locked memory in which it begins.
+static cuda_result copy_host(struct cuda_stream_ *stream, struct operation o,
+                             void *host, bool from_host, const char *name)
 {
     if (!fake_is_pinned(host, o.bytes)) {
+        if (fake_is_pinned(host, 1))
+            return INVALID_VALUE;
         atomic_fetch_add(&fake_pageable, 1);
         fake_enqueue(stream, o);
         drain(stream);
-        return;
+        return 0;
     }
     use(host, o.bytes, stream, name);
     o.host = true;
@@ -295,6 +298,7 @@ static void copy_host(struct cuda_stream_ *stream, struct operation o,
     else // who does not wait finds this
         memset(host, 0xdd, o.bytes);
     fake_enqueue(stream, o);
+    return 0;
 }
 
 cuda_result cuMemcpyHtoDAsync_v2(cuda_address to, const void *from,
@@ -305,11 +309,11 @@ cuda_result cuMemcpyHtoDAsync_v2(cuda_address to, const void *from,
     void *real = fake_copied(to, bytes, "cuMemcpyHtoDAsync");
     if (!real || !(to & DEVICE_BIT))
         return leave(INVALID_VALUE);
-    copy_host(stream,
-              (struct operation){
-                  .kind = COPY, .to = real, .from = from, .bytes = bytes},
-              (void *)(uintptr_t)from, true, "cuMemcpyHtoDAsync");
-    return leave(0);
+    return leave(
+        copy_host(stream,
+                  (struct operation){
+                      .kind = COPY, .to = real, .from = from, .bytes = bytes},
+                  (void *)(uintptr_t)from, true, "cuMemcpyHtoDAsync"));
 }
 
 cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_address from, size_t bytes,
@@ -320,11 +324,11 @@ cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_address from, size_t bytes,
     void *real = fake_copied(from, bytes, "cuMemcpyDtoHAsync");
     if (!real || !(from & DEVICE_BIT))
         return leave(INVALID_VALUE);
-    copy_host(stream,
-              (struct operation){
-                  .kind = COPY, .to = to, .from = real, .bytes = bytes},
-              to, false, "cuMemcpyDtoHAsync");
-    return leave(0);
+    return leave(
+        copy_host(stream,
+                  (struct operation){
+                      .kind = COPY, .to = to, .from = real, .bytes = bytes},
+                  to, false, "cuMemcpyDtoHAsync"));
 }
 
 cuda_result cuStreamWaitEvent(cuda_stream stream, cuda_event event,

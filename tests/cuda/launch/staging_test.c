@@ -279,6 +279,53 @@ static void what_is_copied_often_is_registered(uint64_t size, bool is)
     hd_runtime_destroy(runtime);
 }
 
+// Each half is page-locked alone, which the driver does not take for one
+// memory.
+static void halves_are_registered(size_t half)
+{
+    struct hd_runtime *both = start("cpu,gpu", 0), *gpu = start("gpu", 0);
+    struct hd_program *program = build(both);
+    struct hd_buffer *x = buffer(gpu, 2 * half), *halves[2];
+    unsigned char *bytes = malloc(2 * half);
+    const struct hd_extent all = {.bytes = 2 * half};
+    struct hd_error error;
+    hd_event event;
+
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(hd_buffer_wrap(both, bytes + (size_t)i * half, half,
+                                &halves[i], &error),
+                 error);
+        for (int round = 0; round < 4; round++) {
+            add_one(both, program, halves[i], 2);
+            add_one(both, program, halves[i], 1);
+        }
+    }
+    CHECK(fake->registered() == 2 * half);
+    for (size_t i = 0; i < 2 * half; i++)
+        bytes[i] = (unsigned char)(i * 2654435761u >> 13);
+    CHECK_OK(hd_buffer_write(x, 0, bytes, 2 * half, &error), error);
+    for (int starts = 0; starts < 2; starts++) {
+        memset(bytes, 0, 2 * half);
+        if (starts) {
+            CHECK_OK(hd_read_start(gpu, NULL, bytes, NULL, x, NULL, &all,
+                                   &event, &error),
+                     error);
+            finish(gpu, event);
+        } else {
+            CHECK_OK(hd_buffer_read(x, 0, bytes, 2 * half, &error), error);
+        }
+        for (size_t i = 0; i < 2 * half; i++)
+            CHECK(bytes[i] == (unsigned char)(i * 2654435761u >> 13));
+    }
+    for (int i = 0; i < 2; i++)
+        hd_buffer_destroy(halves[i]);
+    free(bytes);
+    hd_buffer_destroy(x);
+    hd_program_destroy(program);
+    hd_runtime_destroy(gpu);
+    hd_runtime_destroy(both);
+}
+
 // Threads with buffers of their own use the same few chunks.
 struct copier {
     struct hd_runtime *runtime;
@@ -387,6 +434,7 @@ int main(int argc, char **argv)
         a_started_read_holds_no_worker(LARGE, true);
         a_copy_needs_no_chunk_of_reads(100);
         a_copy_needs_no_chunk_of_reads(LARGE);
+        halves_are_registered(2500000);
     }
     printf("%s", fake->report());
     CHECK(*fake->report() == '\0');

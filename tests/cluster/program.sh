@@ -73,23 +73,34 @@ fi
 
 # Processes that do not build the same graph are told so, and end at once: not when
 # one has not answered for a minute.
+cat >"$folder/one.cl" <<END
+kernel void one(global int *a) { a[get_global_id(0)] = 1; }
+END
 cat >"$folder/other.lua" <<END
-local a = field("a", "int", 8)
-overwrite(a) fill(a, 1)
-if setting("twice", false) then a = agile(a, "tiles 1 cyclic") end
-output("a", a)
+local a, b = field("a", "int", 8), field("b", "int", 8)
+overwrite(a)
+if setting("kernel", false) then
+  forall(kernel("one.cl", "one"), {a})
+else
+  fill(a, 1)
+end
+read(a) overwrite(b) copy(a, b)
+if setting("twice", false) then b = agile(b, "tiles 1 cyclic") end
+output("b", b)
 END
 cat >"$folder/other.sh" <<END
 rank=\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}
-[ "\$rank" = 1 ] && set -- --set twice=true
+[ "\$rank" = 1 ] && set -- --set "\$1=true" || set --
 exec "$heddle" run "$folder/other.lua" "\$@"
 END
-timeout 40 "$start" "$implementation" 2 sh "$folder/other.sh" \
-    >"$folder/out" 2>&1
-code=$?
-if [ $code -eq 0 ] || [ $code -eq 124 ] ||
-    ! grep -qE 'process [01] calls' "$folder/out"; then
-    cat "$folder/out" >&2
-    echo "graphs that differ: code $code" >&2
-    exit 1
-fi
+for setting in twice kernel; do
+    timeout 40 "$start" "$implementation" 2 sh "$folder/other.sh" $setting \
+        >"$folder/out" 2>&1
+    code=$?
+    if [ $code -eq 0 ] || [ $code -eq 124 ] ||
+        ! grep -qE 'process [01] calls' "$folder/out"; then
+        cat "$folder/out" >&2
+        echo "graphs that differ by '$setting': code $code" >&2
+        exit 1
+    fi
+done

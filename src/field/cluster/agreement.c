@@ -74,6 +74,14 @@ static void hear(struct hdi_said *mine, const struct hdi_said *other)
     }
 }
 
+// Only of what blocks in lane 0: what is started, and other lanes, go on in
+// other threads.
+static void note_calls(const struct hdi_agreement *a)
+{
+    if (a->tag == HDI_TAG_AGREE)
+        a->cluster->differ = a->mine.disagree;
+}
+
 void hdi_agreement_begin(struct hdi_agreement *a, struct hd_cluster *cluster,
                          uint32_t tag, const char *call, uint64_t digest,
                          uint64_t number, hd_status status,
@@ -88,6 +96,7 @@ void hdi_agreement_begin(struct hdi_agreement *a, struct hd_cluster *cluster,
         .mine = {.digest = digest, .started = number, .process = me},
         .by = 1,
         .own = status};
+    note_calls(a);
     snprintf(a->mine.call, sizeof(a->mine.call), "%s", call);
     if (status != HD_OK) {
         char text[sizeof(a->mine.text)];
@@ -144,6 +153,7 @@ static hd_status begin_round(struct hdi_agreement *a, struct hd_error *error)
 static void end_round(struct hdi_agreement *a)
 {
     hear(&a->mine, &a->other);
+    note_calls(a);
     a->by *= 2;
 }
 
@@ -223,10 +233,7 @@ hd_status hdi_lane_agree(const struct hdi_lane *lane, const char *call,
         &agreement, lane->cluster, hdi_lane_tag(lane, HDI_TAG_AGREE), call,
         digest, lane->number ? 0 : lane->cluster->started, status, error);
     agreement.lane = lane;
-    status = hdi_agreement_end(&agreement, error);
-    if (lane->number == 0)
-        lane->cluster->differ = agreement.mine.disagree;
-    return status;
+    return hdi_agreement_end(&agreement, error);
 }
 
 hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,

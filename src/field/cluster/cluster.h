@@ -83,7 +83,8 @@ struct hd_cluster {
     struct hd_field *fields;
     pthread_mutex_t lock; // for the above, and the stores of fields
     uint64_t fields_made;
-    // Calls of processes did, when they last agreed in lane 0.
+    // Calls of processes did, when they last agreed in lane 0; also on a call
+    // that goes on step by step there.
     bool differ;
     uint64_t started;        // redistributions, as on all processes
     struct hdi_mover *mover; // NULL: none was started

@@ -251,7 +251,8 @@ hd_status hdi_agile_agree(struct hd_graph *graph, uint32_t pass,
 
 // What became of a collective call of a pass, in its turn. Where calls of
 // processes differ, others may have no further pass over fields in which they
-// would hear of it: nobody waits for them any more.
+// would hear of it: nobody waits for them any more. Not of what was started,
+// which processes hear of at different passes: the next agreement tells it.
 static hd_status outcome(struct hd_graph *graph, hd_status status)
 {
     if (status != HD_OK && graph->cluster->differ)
@@ -502,8 +503,9 @@ hd_status hdi_agile_start(struct hdi_task *task,
 
 // In the same order on all processes, as destroying is collective: whether the
 // pass has ended well here or not, if only it began, which all have agreed on.
-// `parted` is written by the next pass, which begins after one that fields go
-// with. Nothing goes where later runs may go on.
+// A pass writes `parted` in its turn, and one that fields go with keeps that
+// until it has ended: nobody writes it now. Nothing goes where later runs may
+// go on.
 void hdi_agile_end(struct hd_graph *graph, const struct hdi_pass *pass)
 {
     struct hdi_resource *r;

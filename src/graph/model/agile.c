@@ -317,6 +317,8 @@ static hd_status launch(struct hd_graph *graph, struct hdi_pass *pass,
         free(inputs);
         free(args);
         hdi_fail(error, HD_ENOMEM, "no memory for arguments");
+        if (!lane)
+            graph->cluster->latest = 0;
         // The other processes wait in this call.
         return hdi_lane_agree(lane ? lane : &graph->cluster->lanes[0],
                               "hd_forall_kernel()", 0, HD_ENOMEM, error);

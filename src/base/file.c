@@ -52,7 +52,9 @@ hd_status hdi_read_file(const char *path, size_t most, struct hdi_text *text,
     return HD_OK;
 }
 
-// Some file systems know no such call for folders: they say EINVAL.
+// Some file systems know no such call for folders: they say EINVAL. A folder
+// that may not be read cannot be opened for it; names are made in it all the
+// same.
 hd_status hdi_sync_folder_of(const char *path, struct hd_error *error)
 {
     const char *slash = strrchr(path, '/');
@@ -63,7 +65,7 @@ hd_status hdi_sync_folder_of(const char *path, struct hd_error *error)
     if (folder.failed)
         return hdi_fail(error, HD_ENOMEM, "%s: no memory to write it", path);
     int file = open(folder.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
+    bool ok = file < 0 ? errno == EACCES : fsync(file) == 0 || errno == EINVAL;
     int failed = errno;
     if (file >= 0)
         close(file);

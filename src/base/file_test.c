@@ -125,6 +125,24 @@ static void failures_leave_nothing_behind(void)
     CHECK(entries == 2 + 6);
 }
 
+// Which only others than root cannot.
+static void a_folder_that_cannot_be_read_is_synced_by_the_system(void)
+{
+    const uid_t other = 65534;
+
+    CHECK(mkdir(path_in("locked"), 0700) == 0);
+    CHECK_OK(write_text("locked/plain", "text"), error);
+    CHECK(chmod(path_in("locked"), 0300) == 0);
+    bool changed = geteuid() == 0 && chmod(folder, 0711) == 0 &&
+                   chown(path_in("locked"), other, (gid_t)-1) == 0 &&
+                   seteuid(other) == 0;
+    CHECK_OK(hdi_sync_folder_of(path_in("locked/plain"), &error), error);
+    CHECK_FAILS(hdi_sync_folder_of(path_in("none/plain"), &error), HD_EIO,
+                error, "No such file");
+    CHECK(!changed || seteuid(0) == 0);
+    CHECK(chmod(path_in("locked"), 0700) == 0);
+}
+
 int main(void)
 {
     char command[320];
@@ -134,6 +152,7 @@ int main(void)
     links_are_followed();
     what_is_no_file_is_written_into();
     failures_leave_nothing_behind();
+    a_folder_that_cannot_be_read_is_synced_by_the_system();
     snprintf(command, sizeof(command), "rm -r %s", folder);
     return system(command) != 0;
 }

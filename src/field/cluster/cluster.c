@@ -104,7 +104,8 @@ static hd_status count_nodes(struct hd_cluster *c,
     return hdi_cluster_agree(c, call, digest, status, error);
 }
 
-// It fails on all, so then they can say who had none.
+// It fails on all, so then they can say who had none. Where nobody says so the
+// network has failed.
 hd_status hdi_cluster_share(struct hd_cluster *cluster, const char *call,
                             uint64_t size, struct hdi_shared **shared,
                             struct hd_error *error)
@@ -116,8 +117,11 @@ hd_status hdi_cluster_share(struct hd_cluster *cluster, const char *call,
     if (status == HD_ENOMEM)
         hdi_fail(error, status, "no memory for %llu bytes that processes share",
                  (unsigned long long)size);
-    return hdi_cluster_agree(cluster, call, 0,
-                             status == HD_EPEER ? HD_OK : status, error);
+    HDI_TRY(hdi_cluster_agree(cluster, call, 0,
+                              status == HD_EPEER ? HD_OK : status, error));
+    return hdi_fail(error, HD_EPEER,
+                    "%s: processes cannot share %llu bytes: the network failed",
+                    call, (unsigned long long)size);
 }
 
 // Without memory for a cluster: the others, who make theirs, are told.

@@ -1,7 +1,9 @@
 // A disk for shared memory that is full (full.sh makes it small): the field
 // that finds no room fails on all processes, and those before it are as usable
-// as ever.
+// as ever. `full FIELDS`: so many have room, as for a process that shares with
+// no other.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "heddle/agile.h"
@@ -23,8 +25,8 @@ static void sum(void *value, const void *element, void *data)
     *(uint32_t *)value += *(const uint32_t *)element;
 }
 
-// As many as have room; they keep their values.
-static int fill(struct hd_cluster *cluster, const struct hd_map *map)
+// As many as have room, `most` at most; they keep their values.
+static int fill(struct hd_cluster *cluster, const struct hd_map *map, int most)
 {
     struct hd_field *fields[FIELDS];
     struct hd_error error;
@@ -32,7 +34,7 @@ static int fill(struct hd_cluster *cluster, const struct hd_map *map)
     hd_status status = HD_OK;
     int count = 0;
 
-    for (; count < FIELDS; count++) {
+    for (; count < most; count++) {
         struct hd_view view;
 
         CHECK_OK(hd_view_function(hd_map_grid(map), sizeof(uint32_t), number,
@@ -42,7 +44,9 @@ static int fill(struct hd_cluster *cluster, const struct hd_map *map)
         if (status != HD_OK)
             break;
     }
-    CHECK(count > 0 && status == HD_ENOMEM && strstr(error.text, "no memory"));
+    CHECK(count > 0);
+    CHECK(count == most ||
+          (status == HD_ENOMEM && strstr(error.text, "no memory")));
     for (int i = 0; i < count; i++) {
         CHECK_OK(hd_field_reduce(fields[i], sum, NULL, &none, &total, &error),
                  error);
@@ -52,16 +56,21 @@ static int fill(struct hd_cluster *cluster, const struct hd_map *map)
     return count;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    int room = argc > 1 ? atoi(argv[1]) : 0;
     struct hd_cluster *cluster;
     struct hd_error error;
     struct hd_map *map;
+    char words[64];
 
     CHECK_OK(hd_cluster_join(NULL, &cluster, &error), error);
-    CHECK_OK(hd_map_parse("4096x4096 block nodes 3", &map, &error), error);
-    int count = fill(cluster, map);
-    CHECK(fill(cluster, map) == count);
+    snprintf(words, sizeof(words), "%dx%d block nodes %u", SIDE, SIDE,
+             hd_cluster_nodes(cluster));
+    CHECK_OK(hd_map_parse(words, &map, &error), error);
+    int count = fill(cluster, map, room ? room : FIELDS);
+    CHECK(room ? count == room : count < FIELDS);
+    CHECK(fill(cluster, map, count + !room) == count);
     hd_map_destroy(map);
     hd_cluster_leave(cluster);
     return 0;

@@ -652,7 +652,8 @@ static void find_folder(void)
 #endif
 }
 
-// Whether there is room for a file of shared memory.
+// Whether there is room for a file of shared memory. As Open MPI has it: a disk
+// without a limit tells a size of 0, and counts as full.
 static bool has_disk(uint64_t size)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -666,14 +667,18 @@ static bool has_disk(uint64_t size)
 
 // Whether this process has room for the memory of all of its machine. Asked
 // before MPI is: where one process cannot map it, or there is no disk for its
-// file, Open MPI leaves the others waiting for it, and MPICH says nothing.
+// file, Open MPI leaves the others waiting for it, and MPICH says nothing. For
+// one process alone neither makes a file.
 static bool has_room(const struct mpi_net *n, uint64_t size)
 {
     uint64_t all = 0;
+    int processes;
 
-    if (MPI_Allreduce(&size, &all, 1, MPI_UINT64_T, MPI_SUM, n->machine) !=
+    if (MPI_Comm_size(n->machine, &processes) != MPI_SUCCESS ||
+        MPI_Allreduce(&size, &all, 1, MPI_UINT64_T, MPI_SUM, n->machine) !=
             MPI_SUCCESS ||
-        all < size || all > SIZE_MAX - ROOM || !has_disk(all + ROOM))
+        all < size || all > SIZE_MAX - ROOM ||
+        (processes > 1 && !has_disk(all + ROOM)))
         return false;
     void *memory = mmap(NULL, all + ROOM, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -18,14 +18,6 @@ struct part {
     bool remade;
 };
 
-static bool is_here(const struct hdi_wide *w, LLVMValueRef value)
-{
-    const struct hdi_flow *flow = w->emit->flow;
-    return LLVMIsAInstruction(value) &&
-           LLVMGetInstructionParent(value) ==
-               flow->blocks[w->linear->order->blocks[w->at]].block;
-}
-
 static struct part operand_of(struct part part, unsigned i)
 {
     return (struct part){LLVMGetOperand(part.value, i), part.remade};
@@ -176,7 +168,7 @@ static struct hdi_likely find(const struct hdi_wide *w, struct part part,
                                         : varies;
     part = origin_of(w, part);
     if (depth == MAX_DEPTH || !LLVMIsAInstruction(part.value) ||
-        (!part.remade && !is_here(w, part.value)))
+        (!part.remade && !hdi_wide_is_here(w, part.value)))
         return varies;
     bool is_long = hdi_is_integer(LLVMTypeOf(part.value), 64);
     switch (LLVMGetInstructionOpcode(part.value)) {

@@ -111,27 +111,19 @@ bool hdi_near_is_dense(const struct hdi_wide *w, LLVMValueRef pointer)
     return is_of_ids(w, pointer, 0, &way) && !way.spread;
 }
 
-static bool is_here(const struct hdi_wide *w, LLVMValueRef value)
-{
-    const struct hdi_flow *flow = w->emit->flow;
-    return LLVMIsAInstruction(value) &&
-           LLVMGetInstructionParent(value) ==
-               flow->blocks[w->linear->order->blocks[w->at]].block;
-}
-
 // The index of 32 bits that `pointer` is made of, NULL: it is not. Half as many
 // vectors as addresses take, and lanes have the base in common.
 static LLVMValueRef index_of(const struct hdi_wide *w, LLVMValueRef pointer,
                              uint64_t size)
 {
-    if (!is_here(w, pointer) || !LLVMIsAGetElementPtrInst(pointer) ||
+    if (!hdi_wide_is_here(w, pointer) || !LLVMIsAGetElementPtrInst(pointer) ||
         LLVMGetNumOperands(pointer) != 2 ||
         LLVMABISizeOfType(w->emit->llvm->layout,
                           LLVMGetGEPSourceElementType(pointer)) != size)
         return NULL;
     LLVMValueRef extension = LLVMGetOperand(pointer, 1);
     if (!hdi_linear_is_uniform(w->linear, LLVMGetOperand(pointer, 0)) ||
-        !is_here(w, extension) ||
+        !hdi_wide_is_here(w, extension) ||
         (!LLVMIsASExtInst(extension) && !LLVMIsAZExtInst(extension)))
         return NULL;
     LLVMValueRef index = LLVMGetOperand(extension, 0);

@@ -42,6 +42,14 @@ LLVMValueRef hdi_wide_bits(struct hdi_wide *w, LLVMValueRef mask)
         LLVMIntTypeInContext(w->emit->llvm->context, w->lanes), "");
 }
 
+bool hdi_wide_is_here(const struct hdi_wide *w, LLVMValueRef value)
+{
+    const struct hdi_flow *flow = w->emit->flow;
+    return LLVMIsAInstruction(value) &&
+           LLVMGetInstructionParent(value) ==
+               flow->blocks[w->linear->order->blocks[w->at]].block;
+}
+
 LLVMValueRef hdi_wide_any(struct hdi_wide *w, LLVMValueRef mask)
 {
     LLVMValueRef bits = hdi_wide_bits(w, mask);

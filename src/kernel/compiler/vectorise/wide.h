@@ -32,6 +32,9 @@ struct hdi_wide {
     LLVMValueRef first_of_record; // store that waits for others of its records
 };
 
+// Is it an instruction of the block at hand?
+bool hdi_wide_is_here(const struct hdi_wide *wide, LLVMValueRef value);
+
 // Types and masks.
 bool hdi_has_lanes(LLVMTypeRef type);
 LLVMTypeRef hdi_wide_type(const struct hdi_wide *wide, LLVMTypeRef type);

@@ -47,17 +47,6 @@ struct kernel_run {
     struct space *spaces; // per node here: of the output, and of each input
 };
 
-static int64_t whole_steps(const struct hd_grid *grid, int64_t *step)
-{
-    int64_t size = 1;
-
-    for (unsigned i = grid->rank; i-- > 0;) {
-        step[i] = size;
-        size *= grid->extent[i];
-    }
-    return size;
-}
-
 // A tile of a view as a window of the whole array of its field: the box that it
 // is, from the first index on, with steps along the field's axes.
 static void tile_of_field(const struct hd_view *view,
@@ -96,7 +85,7 @@ static hd_status place_window(struct space *space, const struct hd_grid *grid,
                               struct hdi_window *whole, char **array,
                               struct hd_error *error)
 {
-    int64_t size = whole_steps(grid, whole->step), place = 0;
+    int64_t size = hdi_grid_steps(grid, whole->step), place = 0;
     bool same = !apart;
 
     whole->box = *grid;
@@ -319,7 +308,7 @@ static hd_status find_strays(const struct kernel_run *k, const char *memory,
     const struct hd_field *field = k->forall->output;
     const struct hd_grid *grid = &field->map->grid;
     int64_t index[HD_MAX_RANK] = {0}, step[HD_MAX_RANK];
-    int64_t size = whole_steps(grid, step);
+    int64_t size = hdi_grid_steps(grid, step);
     unsigned last = grid->rank - 1;
     char at[100], from[100];
     int used = 0, begun = 0;
@@ -452,7 +441,7 @@ static void box_touched(const struct hd_touched *touched,
                         const struct hd_grid *grid, uint64_t element,
                         struct hd_grid *box)
 {
-    int64_t step[HD_MAX_RANK], size = whole_steps(grid, step);
+    int64_t step[HD_MAX_RANK], size = hdi_grid_steps(grid, step);
     int64_t last = touched->begin - 1 + (int64_t)touched->bytes;
     int64_t low = touched->begin, end = size * (int64_t)element;
 

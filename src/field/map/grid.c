@@ -60,6 +60,17 @@ bool hd_grid_encloses(const struct hd_grid *parent, const struct hd_grid *child)
     return true;
 }
 
+int64_t hdi_grid_steps(const struct hd_grid *grid, int64_t *step)
+{
+    int64_t size = 1;
+
+    for (unsigned i = grid->rank; i-- > 0;) {
+        step[i] = size;
+        size *= grid->extent[i];
+    }
+    return size;
+}
+
 // What the part has of the other axes before `axis`, and all of those behind.
 bool hdi_grid_rest(const struct hd_grid *box, const struct hd_grid *part,
                    unsigned axis, struct hd_grid *rest)

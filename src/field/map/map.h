@@ -132,6 +132,10 @@ void hdi_map_block_of(const struct hd_map *map, const int64_t *ordinals,
 struct hd_grid hdi_map_indices(const struct hd_map *map,
                                const struct hd_grid *box);
 
+// How far neighbours are from each other along each axis where a grid's
+// elements lie row by row [elements]; and how many elements there are.
+int64_t hdi_grid_steps(const struct hd_grid *grid, int64_t *step);
+
 // What a box has left along `axis` when its part at its corner is done, so that
 // part and rests are the box; false when that is nothing.
 bool hdi_grid_rest(const struct hd_grid *box, const struct hd_grid *part,

@@ -211,17 +211,6 @@ bool hdi_mirror_block(const struct hd_field *field, const int64_t *ordinals,
 
 // Memory ----------------------------------------------------------------------
 
-static int64_t whole_steps(const struct hd_grid *grid, int64_t *step)
-{
-    int64_t size = 1;
-
-    for (unsigned i = grid->rank; i-- > 0;) {
-        step[i] = size;
-        size *= grid->extent[i];
-    }
-    return size;
-}
-
 static hd_status starve(const struct hdi_mirror *m, uint64_t size,
                         struct hd_error *error)
 {
@@ -244,7 +233,7 @@ static hd_status make_room(const struct hd_field *field, struct hdi_mirror *m,
     int64_t step[HD_MAX_RANK], first = 0, last = 0;
     void *memory;
 
-    whole_steps(&field->map->grid, step);
+    hdi_grid_steps(&field->map->grid, step);
     for (unsigned i = 0; i < box->rank; i++) {
         first += box->offset[i] * step[i];
         last += (box->offset[i] + box->extent[i] - 1) * step[i];
@@ -288,7 +277,7 @@ static hd_status copy_rows(const struct hd_field *field, struct hdi_mirror *m,
     unsigned axis = box->rank - 1;
     int64_t run = box->extent[axis], size = (int64_t)field->element;
 
-    whole_steps(grid, step);
+    hdi_grid_steps(grid, step);
     for (; axis > 0 && box->extent[axis] == grid->extent[axis] &&
            (box->extent[axis - 1] == 1 ||
             window->step[axis - 1] == step[axis - 1]);
@@ -333,7 +322,7 @@ static hd_status copy_box(const struct hd_field *field, struct hdi_mirror *m,
     if (rows) {
         status = copy_rows(field, m, window, box, up);
     } else {
-        whole_steps(box, dense.step);
+        hdi_grid_steps(box, dense.step);
         dense.data = malloc(size);
         if (!dense.data)
             return starve(m, size, error);
@@ -524,7 +513,7 @@ static hd_status copy_over(const struct hd_field *field, struct hdi_mirror *to,
 {
     struct hdi_window dense = {.box = *box};
 
-    whole_steps(box, dense.step);
+    hdi_grid_steps(box, dense.step);
     dense.data = malloc((size_t)hd_grid_size(box) * field->element);
     hd_status status = dense.data
                            ? copy_box(field, from, &dense, box, false, error)

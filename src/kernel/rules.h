@@ -14,15 +14,15 @@
 
 // Each with its name, and where in src/kernel/compiler it is.
 #define HDI_RULES_ALL(RULE)                                                   \
-    RULE(AHEAD, "ahead")         /* vectorise/ahead.h */                      \
+    RULE(AHEAD, "ahead")         /* wide/ahead.h */                      \
     RULE(AXIS, "axis")           /* transform/axis.h */                       \
     RULE(BUTTERFLY, "butterfly") /* vectorise/butterfly.c */                  \
     RULE(CONSTANTS, "constants") /* loads of constant memory do not change */ \
-    RULE(DIVIDE, "divide")       /* vectorise/divide.h */                     \
+    RULE(DIVIDE, "divide")       /* wide/divide.h */                     \
     RULE(EARLY, "early")         /* transform/early.h */                      \
     RULE(FLATTEN, "flatten")     /* loops/flatten.h */                        \
-    RULE(FOLD, "fold")           /* vectorise/fold.h */                       \
-    RULE(INTERIOR, "interior")   /* transform/interior.h */                   \
+    RULE(FOLD, "fold")           /* wide/fold.h */                       \
+    RULE(INTERIOR, "interior")   /* limits/interior.h */                   \
     RULE(JAM, "jam")             /* lanes/jam.h */                            \
     RULE(JOIN, "join")           /* lanes/join.h */                           \
     RULE(LANES, "lanes")         /* lanes/lanes.h; else LLVM's loops alone */ \
@@ -30,7 +30,7 @@
     RULE(LONE, "lone")           /* lanes/guard.h */                          \
     RULE(MASKS, "masks")         /* lanes/masks.h */                          \
     RULE(NARROW, "narrow")       /* prepare/narrow.h */                       \
-    RULE(NEAR, "near")           /* vectorise/near.h */                       \
+    RULE(NEAR, "near")           /* wide/near.h */                       \
     RULE(PAIR, "pair")           /* two accesses of 32 bits as one of 64 */   \
     RULE(PIECES, "pieces")       /* prepare/pieces.h */                       \
     RULE(RECORD, "record")       /* vectorise/record.c */                     \

@@ -5,7 +5,7 @@
 #ifndef HDI_KERNEL_COMPILER_LANES_SPAN_H
 #define HDI_KERNEL_COMPILER_LANES_SPAN_H
 
-#include "kernel/compiler/vectorise/wide.h"
+#include "kernel/compiler/wide/wide.h"
 
 // The lanes of the full chunks of a region that no other follows: emit->width,
 // or some times as many.

@@ -13,8 +13,8 @@
 
 #include "backend/frame.h"
 #include "kernel/compiler/ir/rules.h"
-#include "kernel/compiler/transform/bounds.h"
-#include "kernel/compiler/transform/interior.h"
+#include "kernel/compiler/limits/bounds.h"
+#include "kernel/compiler/limits/interior.h"
 #include "kernel/compiler/worth/tile.h"
 
 // Flat kernels ----------------------------------------------------------------

@@ -23,10 +23,10 @@
 #include "kernel/compiler/emit/print.h"
 #include "kernel/compiler/emit/scope.h"
 #include "kernel/compiler/flow/region.h"
+#include "kernel/compiler/limits/bounds.h"
 #include "kernel/compiler/loops/chunk.h"
 #include "kernel/compiler/loops/regions.h"
 #include "kernel/compiler/prepare/prepare.h"
-#include "kernel/compiler/transform/bounds.h"
 
 enum {
     LOCAL_ALIGNMENT = 64, // of a local variable: the widest vector [bytes]

@@ -1,6 +1,6 @@
 #include "kernel/compiler/prepare/truncate.h"
 
-#include "kernel/compiler/transform/bounds.h"
+#include "kernel/compiler/limits/bounds.h"
 
 enum {
     MAX_INDEX = 32 // instructions that compute an index

@@ -5,7 +5,7 @@
 #ifndef HDI_KERNEL_COMPILER_TRANSFORM_STRIDE_H
 #define HDI_KERNEL_COMPILER_TRANSFORM_STRIDE_H
 
-#include "kernel/compiler/transform/bounds.h"
+#include "kernel/compiler/limits/bounds.h"
 
 // Make the loop that begins at `head`, entered from `before`, its body once,
 // and say so by a call (bounds.h). Leaves other loops as they are.

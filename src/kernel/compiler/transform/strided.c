@@ -12,7 +12,7 @@
 #include "kernel/compiler/analysis/walk.h"
 #include "kernel/compiler/ir/low.h"
 #include "kernel/compiler/ir/note.h"
-#include "kernel/compiler/transform/bounds.h"
+#include "kernel/compiler/limits/bounds.h"
 
 enum {
     MAX_BLOCKS = 64, // of a loop

@@ -1,7 +1,7 @@
 #include "kernel/compiler/transform/top.h"
 
 #include "kernel/compiler/ir/rules.h"
-#include "kernel/compiler/transform/bounds.h"
+#include "kernel/compiler/limits/bounds.h"
 #include "kernel/compiler/transform/stride.h"
 
 enum {

@@ -4,10 +4,10 @@
 #include "kernel/compiler/analysis/operation.h"
 #include "kernel/compiler/ir/note.h"
 #include "kernel/compiler/ir/rules.h"
-#include "kernel/compiler/vectorise/ahead.h"
-#include "kernel/compiler/vectorise/bylane.h"
-#include "kernel/compiler/vectorise/likely.h"
-#include "kernel/compiler/vectorise/near.h"
+#include "kernel/compiler/wide/ahead.h"
+#include "kernel/compiler/wide/bylane.h"
+#include "kernel/compiler/wide/likely.h"
+#include "kernel/compiler/wide/near.h"
 
 #include <llvm-c/DebugInfo.h>
 #include <string.h>

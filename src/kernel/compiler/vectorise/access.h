@@ -3,7 +3,7 @@
 #ifndef HDI_KERNEL_COMPILER_VECTORISE_ACCESS_H
 #define HDI_KERNEL_COMPILER_VECTORISE_ACCESS_H
 
-#include "kernel/compiler/vectorise/wide.h"
+#include "kernel/compiler/wide/wide.h"
 
 // Loads and stores of memory, plain ones.
 void hdi_widen_load(struct hdi_wide *wide, LLVMValueRef load);

@@ -19,7 +19,7 @@
 #include "kernel/compiler/ir/note.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/vectorise/access.h"
-#include "kernel/compiler/vectorise/near.h"
+#include "kernel/compiler/wide/near.h"
 
 enum {
     COST_INDEX = 8 // arithmetic that makes indices of addresses [cycles]

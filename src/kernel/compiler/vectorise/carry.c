@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "kernel/compiler/vectorise/access.h"
-#include "kernel/compiler/vectorise/bylane.h"
 #include "kernel/compiler/vectorise/widen.h"
+#include "kernel/compiler/wide/bylane.h"
 
 // As it lies in memory, one value after the other: a bit takes a byte, as do
 // the two that LLVM needs for x & 3, while vectors of them would be packed.

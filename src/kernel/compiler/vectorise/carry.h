@@ -2,7 +2,7 @@
 #ifndef HDI_KERNEL_COMPILER_VECTORISE_CARRY_H
 #define HDI_KERNEL_COMPILER_VECTORISE_CARRY_H
 
-#include "kernel/compiler/vectorise/wide.h"
+#include "kernel/compiler/wide/wide.h"
 
 // At the start of a region that begins at block `start`, what a slot
 // holds from before, or anything; at a way out of it, keep what it holds.

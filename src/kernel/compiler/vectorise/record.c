@@ -12,7 +12,7 @@
 #include "kernel/compiler/analysis/operation.h"
 #include "kernel/compiler/ir/rules.h"
 #include "kernel/compiler/vectorise/access.h"
-#include "kernel/compiler/vectorise/likely.h"
+#include "kernel/compiler/wide/likely.h"
 
 enum {
     MAX_ELEMENTS = 8,    // of a record

@@ -4,9 +4,9 @@
 
 #include "kernel/compiler/analysis/operation.h"
 #include "kernel/compiler/vectorise/access.h"
-#include "kernel/compiler/vectorise/bylane.h"
-#include "kernel/compiler/vectorise/divide.h"
-#include "kernel/compiler/vectorise/fold.h"
+#include "kernel/compiler/wide/bylane.h"
+#include "kernel/compiler/wide/divide.h"
+#include "kernel/compiler/wide/fold.h"
 
 static void keep(struct hdi_wide *w, LLVMValueRef value, LLVMValueRef vector)
 {

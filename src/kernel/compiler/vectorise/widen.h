@@ -10,7 +10,7 @@
 #ifndef HDI_KERNEL_COMPILER_VECTORISE_WIDEN_H
 #define HDI_KERNEL_COMPILER_VECTORISE_WIDEN_H
 
-#include "kernel/compiler/vectorise/wide.h"
+#include "kernel/compiler/wide/wide.h"
 
 // Write an instruction that is no terminator.
 void hdi_widen(struct hdi_wide *wide, LLVMValueRef instruction);

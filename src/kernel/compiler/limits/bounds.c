@@ -1,4 +1,4 @@
-#include "kernel/compiler/transform/bounds.h"
+#include "kernel/compiler/limits/bounds.h"
 
 #include <string.h>
 

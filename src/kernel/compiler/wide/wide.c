@@ -1,4 +1,4 @@
-#include "kernel/compiler/vectorise/wide.h"
+#include "kernel/compiler/wide/wide.h"
 
 enum {
     MAX_LANES = 64

@@ -1,4 +1,4 @@
-#include "kernel/compiler/vectorise/ahead.h"
+#include "kernel/compiler/wide/ahead.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // What lanes do once with what they share: a divisor, and one place that all
 // update.
-#include "kernel/compiler/vectorise/divide.h"
-#include "kernel/compiler/vectorise/fold.h"
+#include "kernel/compiler/wide/divide.h"
+#include "kernel/compiler/wide/fold.h"
 
 #include "kernel/compiler/flow/try_ir.h"
 

@@ -1,4 +1,4 @@
-#include "kernel/compiler/vectorise/fold.h"
+#include "kernel/compiler/wide/fold.h"
 
 #include <string.h>
 

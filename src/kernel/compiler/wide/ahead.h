@@ -2,10 +2,10 @@
 // memory, works on it for a while and writes, no processor looks as far ahead
 // as the memory of the next group, or that of the next turn of a loop in steps
 // of the global size: so it is asked for in time.
-#ifndef HDI_KERNEL_COMPILER_VECTORISE_AHEAD_H
-#define HDI_KERNEL_COMPILER_VECTORISE_AHEAD_H
+#ifndef HDI_KERNEL_COMPILER_WIDE_AHEAD_H
+#define HDI_KERNEL_COMPILER_WIDE_AHEAD_H
 
-#include "kernel/compiler/vectorise/wide.h"
+#include "kernel/compiler/wide/wide.h"
 
 // Ask for what a load or store of neighbours' elements of `size` bytes, the
 // first of them at `at`, uses next time, when that is known.

@@ -1,10 +1,10 @@
 // Addresses that are those of neighbours or not, as bits of ids and of what the
 // group agrees on decide: `from[i & mask]`, `from[i ^ step]`, `from[i / n * m +
 // i % n]`. Where a gather is dear, lanes look at them while running.
-#ifndef HDI_KERNEL_COMPILER_VECTORISE_NEAR_H
-#define HDI_KERNEL_COMPILER_VECTORISE_NEAR_H
+#ifndef HDI_KERNEL_COMPILER_WIDE_NEAR_H
+#define HDI_KERNEL_COMPILER_WIDE_NEAR_H
 
-#include "kernel/compiler/vectorise/wide.h"
+#include "kernel/compiler/wide/wide.h"
 
 // Whether it is worth looking at the addresses that a load or store of elements
 // of `size` bytes has.

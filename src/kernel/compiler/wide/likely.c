@@ -1,7 +1,7 @@
 // What an address is made of is followed within its block, where all of it has
 // been written before, or as far as it follows from ids and arguments, of which
 // it can be made again.
-#include "kernel/compiler/vectorise/likely.h"
+#include "kernel/compiler/wide/likely.h"
 
 enum {
     MAX_DEPTH = 8,

@@ -7,7 +7,7 @@
 //     n / d = (t + (n - t) / 2^min(l, 1)) / 2^max(l - 1, 0)
 //
 // m is divided for once, and by zero as the kernel would be.
-#include "kernel/compiler/vectorise/divide.h"
+#include "kernel/compiler/wide/divide.h"
 
 #include <string.h>
 

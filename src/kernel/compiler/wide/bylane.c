@@ -1,4 +1,4 @@
-#include "kernel/compiler/vectorise/bylane.h"
+#include "kernel/compiler/wide/bylane.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 // Addresses that grow by one step from lane to lane as long as an index of 32
 // bits does not wrap: `a[4 * i + 1]` where `i` may be anything. Whether it does
 // is looked at while running, and it does not nearly always.
-#ifndef HDI_KERNEL_COMPILER_VECTORISE_LIKELY_H
-#define HDI_KERNEL_COMPILER_VECTORISE_LIKELY_H
+#ifndef HDI_KERNEL_COMPILER_WIDE_LIKELY_H
+#define HDI_KERNEL_COMPILER_WIDE_LIKELY_H
 
-#include "kernel/compiler/vectorise/wide.h"
+#include "kernel/compiler/wide/wide.h"
 
 struct hdi_likely {
     int64_t step;       // from lane to lane [bytes], VARIES: there is none

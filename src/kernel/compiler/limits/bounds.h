@@ -1,9 +1,10 @@
-// Conditions of flat kernels (chunk.h) that keep work-items out by their global
-// id, as bounds of the range: calls in the kernel which the emitter takes out.
+// Main header of limits: conditions that keep work-items out, as limits of ids.
 //
-// An id that the kernel uses as 32 bits is taken to fit into them.
-#ifndef HDI_KERNEL_COMPILER_TRANSFORM_BOUNDS_H
-#define HDI_KERNEL_COMPILER_TRANSFORM_BOUNDS_H
+// In flat kernels (chunk.h) such conditions become bounds of the range: calls
+// in the kernel which the emitter takes out. An id that the kernel uses as 32
+// bits is taken to fit into them.
+#ifndef HDI_KERNEL_COMPILER_LIMITS_BOUNDS_H
+#define HDI_KERNEL_COMPILER_LIMITS_BOUNDS_H
 
 #include "kernel/build.h"
 #include "kernel/compiler/ir/llvm.h"

@@ -4,8 +4,8 @@
 // so there neighbours read side by side. Such a kernel becomes two: one for the
 // box of ids where that is so, in which nothing is asked any more, and one for
 // the ids around it.
-#ifndef HDI_KERNEL_COMPILER_TRANSFORM_INTERIOR_H
-#define HDI_KERNEL_COMPILER_TRANSFORM_INTERIOR_H
+#ifndef HDI_KERNEL_COMPILER_LIMITS_INTERIOR_H
+#define HDI_KERNEL_COMPILER_LIMITS_INTERIOR_H
 
 #include "kernel/compiler/ir/llvm.h"
 

@@ -1,6 +1,7 @@
-// What is known of a chunk of lanes, and words that make vectors of them.
-#ifndef HDI_KERNEL_COMPILER_VECTORISE_WIDE_H
-#define HDI_KERNEL_COMPILER_VECTORISE_WIDE_H
+// Main header of wide: what is known of a chunk of lanes, and words that make
+// vectors of them.
+#ifndef HDI_KERNEL_COMPILER_WIDE_WIDE_H
+#define HDI_KERNEL_COMPILER_WIDE_WIDE_H
 
 #include "kernel/compiler/analysis/linear.h"
 #include "kernel/compiler/emit/emit.h"

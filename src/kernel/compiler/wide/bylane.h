@@ -1,9 +1,9 @@
 // What has no form for vectors is done for one lane after the other, in their
 // order, each with scalar copies of its operands.
-#ifndef HDI_KERNEL_COMPILER_VECTORISE_BYLANE_H
-#define HDI_KERNEL_COMPILER_VECTORISE_BYLANE_H
+#ifndef HDI_KERNEL_COMPILER_WIDE_BYLANE_H
+#define HDI_KERNEL_COMPILER_WIDE_BYLANE_H
 
-#include "kernel/compiler/vectorise/wide.h"
+#include "kernel/compiler/wide/wide.h"
 
 // Those lanes that are on, and a note of why. The latter also where nothing is
 // left behind, then for all.

@@ -1,4 +1,4 @@
-#include "kernel/compiler/vectorise/near.h"
+#include "kernel/compiler/wide/near.h"
 
 #include <string.h>
 

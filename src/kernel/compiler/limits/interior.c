@@ -1,4 +1,4 @@
-#include "kernel/compiler/transform/interior.h"
+#include "kernel/compiler/limits/interior.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "kernel/compiler/ir/map.h"
-#include "kernel/compiler/transform/bounds.h"
+#include "kernel/compiler/limits/bounds.h"
 
 // MAX_INSTRUCTIONS: it doubles the code. Others bound how long it takes to
 // look.

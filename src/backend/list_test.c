@@ -287,6 +287,32 @@ static void wrong_requests_are_refused(void)
     CHECK(failure_of(UINT32_MAX, 0, 0, 1) == refusal(HDI_LIST_NO_ROOM));
 }
 
+static void *take_away(void *nothing)
+{
+    hdu_list_hide(&door, &list);
+    return nothing;
+}
+
+// Who takes a list away waits until all who came have left.
+static void a_list_stays_while_somebody_is_inside(void)
+{
+    pthread_t thread;
+
+    hdu_list_show(&door, &list);
+    CHECK(hdu_list_enter(&door) == &list);
+    CHECK(pthread_create(&thread, NULL, take_away, NULL) == 0);
+    while (hdi_word_load(&door.list) == (uint64_t)(uintptr_t)&list)
+        sched_yield();
+    for (unsigned i = 0; i < 100; i++) {
+        CHECK(hdi_word_load(&door.list) == TAKEN_AWAY);
+        CHECK(hdu_list_enter(&door) == NULL);
+        sched_yield();
+    }
+    hdu_list_leave(&door);
+    pthread_join(thread, NULL);
+    CHECK(hdi_word_load(&door.list) == 0);
+}
+
 // One at a time is behind a door, and only its own unit takes it away.
 static void a_door_has_one_list(void)
 {
@@ -306,6 +332,7 @@ static void a_door_has_one_list(void)
 int main(void)
 {
     a_door_has_one_list();
+    a_list_stays_while_somebody_is_inside();
     passes_come_after_their_inputs();
     wrong_requests_are_refused();
     return 0;

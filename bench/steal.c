@@ -7,8 +7,8 @@
 // One JSON object per line on stdout. CASE: only fib, queens, tree or "queens
 // from a row". PROGRAM is run with the word "steal" and prints lines of the
 // kind that print_value() prints; of those with a case and a metric that are
-// measured here, too, our share of the peer's figure is told. steal_lace.c is
-// such a program.
+// measured here, too, our share of the peer's figure is told. steal_lace.c,
+// steal_libfork.cpp and steal_taskflow.cpp are such programs.
 #include <libgen.h>
 #include <linux/futex.h>
 #include <pthread.h>

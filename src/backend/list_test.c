@@ -249,15 +249,19 @@ static void passes_come_after_their_inputs(void)
     }
 }
 
-// The only pass asks for these; how the run ends.
+// A pass asks for these, and another would come after it; how the run ends.
 static uint64_t failure_of(uint32_t count, uint32_t command, uint32_t first,
                            uint32_t groups)
 {
     make(1);
-    list.runs = 1;
+    list.runs = 2;
     list.source_count = 1;
     edges[list.sources] = appends;
-    passes[appends].after_count = 0;
+    edges[0] = PASSES - 1;
+    passes[appends].after = 0;
+    passes[appends].after_count = 1;
+    passes[PASSES - 1].inputs = 1;
+    passes[PASSES - 1].after_count = 0;
     plain = loops = 0;
     asked.list.count = count;
     for (uint32_t i = 0; i < ROOM; i++)
@@ -267,6 +271,7 @@ static uint64_t failure_of(uint32_t count, uint32_t command, uint32_t first,
     hdu_list_begin(&list);
     work();
     CHECK(asked.list.count == 0);
+    CHECK(hdi_word_load(&passes[PASSES - 1].claimed) == 0);
     return hdi_word_load(&list.failure);
 }
 

@@ -42,6 +42,9 @@ extern const struct runner resource_runner; // passes that read and write
 #ifdef BENCH_TBB
 extern const struct runner tbb_runner;
 #endif
+#ifdef BENCH_TASKFLOW
+extern const struct runner taskflow_runner;
+#endif
 #ifdef BENCH_OPENMP
 extern const struct runner openmp_runner;
 #endif

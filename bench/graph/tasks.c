@@ -26,6 +26,9 @@ static const struct runner *const runners[] = {
 #ifdef BENCH_TBB
     &tbb_runner,
 #endif
+#ifdef BENCH_TASKFLOW
+    &taskflow_runner,
+#endif
 #ifdef BENCH_OPENMP
     &openmp_runner,
 #endif
@@ -441,5 +444,10 @@ void graph_measure_dags(bool quick)
 #ifndef BENCH_TBB
     graph_skip("random, 1 worker", "build over the peer's",
                "oneTBB was not found; install libtbb-dev and configure again");
+#endif
+#ifndef BENCH_TASKFLOW
+    graph_skip("random, 1 worker", "build over the peer's",
+               "Taskflow was not found; configure again with "
+               "-DHEDDLE_TASKFLOW=FOLDER, where taskflow/taskflow.hpp is");
 #endif
 }

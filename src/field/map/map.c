@@ -116,26 +116,29 @@ hd_status hd_map_relabel(const struct hd_map *map, const uint32_t *to,
     return HD_OK;
 }
 
-// A counting sort of the segments by owner. Without it, what a node owns would
-// be found by looking at all segments, for each node.
+// A counting sort of the segments by owner, or of the places in the pattern.
+// Without it, what a node owns would be found by looking at all, for each node.
 static hd_status number(struct hd_map *map, struct hd_error *error)
 {
-    if (!map->owner)
+    const uint32_t *owner = map->pattern ? map->pattern : map->owner;
+    uint64_t count = map->pattern ? map->period : map->count;
+
+    if (!owner)
         return HD_OK;
     map->first = calloc((size_t)map->nodes + 2, sizeof(*map->first));
-    map->numbers = malloc((map->count + 1) * sizeof(*map->numbers));
+    map->numbers = malloc((count + 1) * sizeof(*map->numbers));
     if (!map->first || !map->numbers)
         return hdi_fail(error, HD_ENOMEM, "no memory for a map");
 
     // Count into the place after next, so that filling moves it to the next.
-    for (uint64_t i = 0; i < map->count; i++)
-        if (map->owner[i] != HD_NO_NODE)
-            map->first[map->owner[i] + 2]++;
+    for (uint64_t i = 0; i < count; i++)
+        if (owner[i] != HD_NO_NODE)
+            map->first[owner[i] + 2]++;
     for (uint32_t n = 1; n <= map->nodes; n++)
         map->first[n + 1] += map->first[n];
-    for (uint64_t i = 0; i < map->count; i++)
-        if (map->owner[i] != HD_NO_NODE)
-            map->numbers[map->first[map->owner[i] + 1]++] = i;
+    for (uint64_t i = 0; i < count; i++)
+        if (owner[i] != HD_NO_NODE)
+            map->numbers[map->first[owner[i] + 1]++] = i;
     return HD_OK;
 }
 
@@ -497,21 +500,33 @@ int64_t hdi_map_piece_extent(const struct hd_map *map,
                : hdi_axis_class_size(&map->axis[axis], piece->class[axis]);
 }
 
-// The classes of a CYCLIC map from `axis` on whose sum gives the node.
-// All tuples of classes are tried: at most `period` classes on each axis, so
-// this is small unless many axes have steps without common divisors.
-static bool cyclic_pieces(const struct hd_map *map, uint32_t node,
-                          unsigned axis, uint64_t sum, struct hdi_piece *piece,
+// The classes of a CYCLIC map from axis order[k] on whose sum gives the node.
+// On all axes but the last one all classes are tried; that one has a step of 1,
+// so each place of the node in the pattern says which class leads there.
+static bool cyclic_pieces(const struct hd_map *map, uint32_t node, unsigned k,
+                          uint64_t sum, struct hdi_piece *piece,
                           bool (*visit)(void *, const struct hdi_piece *),
                           void *data)
 {
-    if (axis == map->grid.rank)
-        return map->pattern[sum % map->period] != node || visit(data, piece);
-    for (int64_t c = 0; c < map->axis[axis].classes; c++) {
-        piece->class[axis] = c;
-        if (!cyclic_pieces(map, node, axis + 1,
-                           sum + (uint64_t)c * map->step[axis], piece, visit,
-                           data))
+    unsigned axis = map->order[k];
+    int64_t classes = map->axis[axis].classes;
+
+    if (k + 1 < map->grid.rank) {
+        for (int64_t c = 0; c < classes; c++) {
+            piece->class[axis] = c;
+            if (!cyclic_pieces(map, node, k + 1,
+                               sum + (uint64_t)c * map->step[axis], piece,
+                               visit, data))
+                return false;
+        }
+        return true;
+    }
+    for (uint64_t i = map->first[node]; i < map->first[node + 1]; i++) {
+        uint64_t c =
+            (map->numbers[i] + map->period - sum % map->period) % map->period;
+
+        piece->class[axis] = (int64_t)c;
+        if (c < (uint64_t)classes && !visit(data, piece))
             return false;
     }
     return true;

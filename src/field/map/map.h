@@ -68,7 +68,8 @@ struct hd_map {
     struct hd_grid *boxes; // in ordinals
     struct hdi_box_tree *tree;
 
-    // TABLE and BOXES: the numbers of each node, from first[node] on.
+    // The numbers of each node, from first[node] on: of tiles or boxes (TABLE,
+    // BOXES), of places in the pattern (CYCLIC).
     uint64_t *first, *numbers;
 
     // Of all that says who owns what and how it is cut: processes whose maps

@@ -298,6 +298,28 @@ static void grains_nest(void)
                 HD_EINVAL, error, "axis 0");
 }
 
+// What a node owns is found without a look at what others own: else this takes
+// an hour.
+static void many_nodes_are_counted(void)
+{
+    static const char *const words[] = {
+        "2000000 tiles 1 cyclic nodes 1000000",
+        "1000x2000 tiles 1x1 cyclic order 1,0 nodes 1000000",
+    };
+
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        struct hd_map *map = parse(words[i]);
+        int64_t all = 0, step = i == 1 ? 1000 : 1;
+
+        for (uint32_t n = 0; n < 1000000; n += (uint32_t)step) {
+            CHECK(hd_map_size(map, n) == 2);
+            all += 2 * step;
+        }
+        CHECK(all == 2000000);
+        hd_map_destroy(map);
+    }
+}
+
 static void large_grids_are_counted_in_64_bits(void)
 {
     struct hd_map *map =
@@ -368,7 +390,12 @@ static void bad_maps_are_refused_by_name(void)
         {"6x6 tile 2x2", "'tile': is no word of a map"},
         {"6x6 tiles 2", "one number per axis"},
         {"6x6 tiles", "a value is missing after 'tiles'"},
-        {"6x6 tiles -1x2 nodes 2", "tiles of axis 0"},
+        {"6x6 tiles -1x2 nodes 2", "'-1x2': each number must be 1 or more"},
+        {"6x6 tiles 0x3 nodes 2", "'0x3': each number must be 1 or more"},
+        {"6x6 tiles 2x2 memory 0x2", "'0x2': each number must be 1 or more"},
+        {"6x6 tasks 2x0", "'2x0': each number must be 1 or more"},
+        {"6x6 stride 0x1", "'0x1': each number must be 1 or more"},
+        {"6x6 mesh 0x1", "'0x1': each number must be 1 or more"},
         {"36x36 splits 16/40", "split point 40 of axis 1"},
         {"36x36 splits 16,16/4", "split point 16 of axis 0"},
         {"36x36 splits 0/4", "split point 0 of axis 0"},
@@ -483,6 +510,7 @@ int main(void)
     any_boxes_make_a_map();
     sums_that_do_not_fit_are_refused();
     grains_nest();
+    many_nodes_are_counted();
     large_grids_are_counted_in_64_bits();
     far_corners_are_outside();
     relabelled_maps_are_other_maps();

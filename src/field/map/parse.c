@@ -79,6 +79,8 @@ static hd_status per_axis(struct parsing *p, const char **text, int64_t *values,
     }
 }
 
+// In the params 0 means that nothing was said: who writes a word says
+// something.
 static hd_status one_per_axis(struct parsing *p, int64_t *values)
 {
     const char *text = p->word;
@@ -87,6 +89,9 @@ static hd_status one_per_axis(struct parsing *p, int64_t *values)
     HDI_TRY(per_axis(p, &text, values, &count));
     if (*text || count != p->params.grid.rank)
         return wrong(p, "one number per axis, with 'x' between, was expected");
+    for (unsigned i = 0; i < count; i++)
+        if (values[i] < 1)
+            return wrong(p, "each number must be 1 or more");
     return HD_OK;
 }
 
@@ -207,8 +212,8 @@ static hd_status take_mesh(struct parsing *p)
 
     HDI_TRY(one_per_axis(p, nodes));
     for (unsigned i = 0; i < p->params.grid.rank; i++) {
-        if (nodes[i] < 1 || nodes[i] > INT32_MAX)
-            return wrong(p, "a mesh has 1 node at least along each axis");
+        if (nodes[i] > INT32_MAX)
+            return wrong(p, "a mesh has too many nodes along an axis");
         p->params.mesh[i] = (unsigned)nodes[i];
     }
     return HD_OK;

@@ -38,6 +38,7 @@ struct hdi_shared;   // memory that others may reach, the same
 
 #define HDI_ANY_NODE UINT32_MAX
 #define HDI_MAX_TAG  ((1 << 22) - 1) // of a message
+#define HDI_SMALL    512             // see abandon() [bytes]
 
 struct hdi_message {
     uint32_t node; // whom it came from
@@ -55,7 +56,8 @@ struct hdi_transport {
     // HD_ENODEV when the program was not started with this network. All nodes
     // open it together, and fail together where one has no memory.
     hd_status (*open)(struct hdi_net **net, struct hd_error *error);
-    // Every message must have been received and every transfer waited for.
+    // Every message must have been received and every transfer waited for, or
+    // abandoned.
     void (*close)(struct hdi_net *net);
 
     // Start to send; `data` stays the transport's until the transfer is done.
@@ -77,6 +79,14 @@ struct hdi_transport {
     // Block until test() would be true. HD_EPEER when the other node is lost.
     hd_status (*wait)(struct hdi_net *net, struct hdi_transfer *transfer,
                       struct hdi_message *message);
+
+    // Give a transfer up: what is sent may come or not, and what comes for a
+    // receive is taken in its turn, and lost. `memory`, from malloc(), is what
+    // the data lies in; it is freed when no message can touch it. NULL: the
+    // data stays as long as the net, or is of at most HDI_SMALL bytes; then it
+    // is touched no more when this returns.
+    void (*abandon)(struct hdi_net *net, struct hdi_transfer *transfer,
+                    void *memory);
 
     // All nodes have entered it when it returns.
     hd_status (*barrier)(struct hdi_net *net);

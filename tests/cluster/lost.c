@@ -1,6 +1,7 @@
 // A process that dies, and processes that do not call the same: the job ends
 // soon, on all, with a message. argv[1] says which; the script reads the rest.
-// `thief HOW`: what becomes of a task that another process took.
+// `thief HOW`: what becomes of a task that another process took. `late`: what
+// becomes of a message that nobody waits for any more.
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +62,52 @@ static int compute(const char *how)
     return 0;
 }
 
+// Where the frames of a call that has failed were is an array now: what comes
+// late is not written to it.
+static int meet_again(struct hd_cluster *cluster)
+{
+    enum {
+        SIZE = 64 << 10
+    };
+    volatile char room[SIZE];
+    struct hd_error error;
+
+    for (int i = 0; i < SIZE; i++)
+        room[i] = 7;
+    if (hd_cluster_meet(cluster, &error) != HD_OK) {
+        fprintf(stderr, "late: %s\n", error.text);
+        return 1;
+    }
+    for (int i = 0; i < SIZE; i++)
+        if (room[i] != 7) {
+            fprintf(stderr, "late: a message was written to byte %d\n", i);
+            return 1;
+        }
+    return 0;
+}
+
+// Process 1 answers when process 0 has given it up, and is in the next call: it
+// comes for both calls then.
+static int be_late(void)
+{
+    struct hd_cluster_params params = {.timeout = 4000000000};
+    struct hd_cluster *cluster;
+    struct hd_error error;
+
+    if (hd_cluster_join(&params, &cluster, &error) != HD_OK) {
+        fprintf(stderr, "late: %s\n", error.text);
+        return 2;
+    }
+    bool late = hd_cluster_process(cluster) == 1;
+    if (late)
+        sleep(6);
+    hd_status status = hd_cluster_meet(cluster, &error);
+    if (status != (late ? HD_OK : HD_EPEER) || meet_again(cluster) != 0)
+        return 1;
+    hd_cluster_leave(cluster);
+    return 0;
+}
+
 int main(int count, char **words)
 {
     struct hd_cluster *cluster;
@@ -71,6 +118,8 @@ int main(int count, char **words)
 
     if (count == 3)
         return compute(words[2]);
+    if (count == 2 && strcmp(words[1], "late") == 0)
+        return be_late();
     if (count != 2 || hd_cluster_join(&params, &cluster, &error) != HD_OK ||
         hd_map_parse("100x100 tiles 10x10 cyclic nodes 2", &map, &error) !=
             HD_OK ||

@@ -21,6 +21,12 @@ expect gone 'process 1 has ended without leaving its cluster'
 expect silent 'process 1 has not answered for 5 s'
 expect other 'process 0 calls hd_field_create\(\), process 1 calls hd_cluster_meet\(\)'
 
+timeout 40 "$start" openmpi 2 "$program" late >"$out" 2>&1 || {
+    cat "$out" >&2
+    echo "late: a failure" >&2
+    exit 1
+}
+
 # A thief whose task takes six times the limit is waited for, by all, whether
 # it answers or the system knows it; one that does not answer is lost.
 for how in far near; do

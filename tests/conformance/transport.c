@@ -20,7 +20,7 @@ static const struct hdi_transport *find(const char *name)
 static void members_are_set(const struct hdi_transport *t)
 {
     CHECK(t->close && t->send && t->receive);
-    CHECK(t->test && t->wait && t->barrier);
+    CHECK(t->test && t->wait && t->abandon && t->barrier);
     CHECK(t->share && t->unshare && t->reach);
 }
 
@@ -87,6 +87,44 @@ static void a_message_too_long_fails_its_receive(const struct hdi_transport *t,
     CHECK(t->receive(net, net->node, 3, room, 0, &receive) == HD_OK);
     CHECK(t->wait(net, receive, NULL) == HD_OK);
     CHECK(t->wait(net, send, NULL) == HD_OK);
+}
+
+// What comes for a receive that was given up is lost, and not written: what it
+// was for may be gone. Those behind it get what is theirs.
+static void what_is_abandoned_is_left_alone(const struct hdi_transport *t,
+                                            struct hdi_net *net)
+{
+    enum {
+        LARGE = 4 * HDI_SMALL
+    };
+    char small = 0, *large = malloc(LARGE), *other = malloc(LARGE);
+    char text[LARGE] = "late", room[LARGE] = "";
+    struct hdi_transfer *sends[3], *receive, *gone;
+
+    CHECK(large && other);
+    CHECK(t->receive(net, net->node, 5, &small, 1, &gone) == HD_OK);
+    t->abandon(net, gone, NULL);
+    CHECK(t->receive(net, HDI_ANY_NODE, 5, large, LARGE, &gone) == HD_OK);
+    t->abandon(net, gone, large);
+    CHECK(t->receive(net, net->node, 5, room, LARGE, &receive) == HD_OK);
+    CHECK(t->send(net, net->node, 5, "x", 1, &sends[0]) == HD_OK);
+    CHECK(t->send(net, net->node, 5, text, LARGE, &sends[1]) == HD_OK);
+    CHECK(t->send(net, net->node, 5, text, LARGE, &sends[2]) == HD_OK);
+    CHECK(t->wait(net, receive, NULL) == HD_OK);
+    CHECK(strcmp(room, "late") == 0 && small == 0);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK(t->wait(net, sends[i], NULL) == HD_OK);
+
+    // A send, and receives that nothing comes for until the end.
+    strcpy(other, "early");
+    CHECK(t->send(net, net->node, 6, other, LARGE, &gone) == HD_OK);
+    t->abandon(net, gone, other);
+    CHECK(t->receive(net, net->node, 8, &small, 1, &gone) == HD_OK);
+    t->abandon(net, gone, NULL);
+    other = malloc(LARGE);
+    CHECK(other);
+    CHECK(t->receive(net, net->node, 8, other, LARGE, &gone) == HD_OK);
+    t->abandon(net, gone, other);
 }
 
 static void strangers_are_refused(const struct hdi_transport *t,
@@ -174,6 +212,7 @@ int main(int argc, char **argv)
     messages_keep_their_order(t, net);
     tags_are_kept_apart(t, net);
     a_message_too_long_fails_its_receive(t, net);
+    what_is_abandoned_is_left_alone(t, net);
     strangers_are_refused(t, net);
     memory_is_shared(t, net);
     if (t->threads)

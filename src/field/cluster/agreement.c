@@ -125,8 +125,6 @@ static bool is_over(const struct hdi_agreement *a)
 }
 
 // Send what is said to one process while another's comes.
-// When the receive cannot begin the send is under way still; then the agreement
-// has failed, and must stay where it is.
 static hd_status begin_round(struct hdi_agreement *a, struct hd_error *error)
 {
     const struct hdi_transport *transport = a->cluster->transport;
@@ -143,11 +141,11 @@ static hd_status begin_round(struct hdi_agreement *a, struct hd_error *error)
         status = transport->receive(net, peer(a, false), a->tag, &a->other,
                                     sizeof(a->other), &a->received);
     }
-    if (status != HD_OK)
-        return hdi_fail(error, status,
-                        "no message with process %" PRIu32 ": %s",
-                        peer(a, sends), hd_status_text(status));
-    return HD_OK;
+    if (status == HD_OK)
+        return HD_OK;
+    hdi_agreement_abandon(a);
+    return hdi_fail(error, status, "no message with process %" PRIu32 ": %s",
+                    peer(a, sends), hd_status_text(status));
 }
 
 static void end_round(struct hdi_agreement *a)
@@ -180,6 +178,12 @@ static bool ends(struct hdi_agreement *a, struct hdi_transfer **transfer,
     return true;
 }
 
+void hdi_agreement_abandon(struct hdi_agreement *a)
+{
+    hdi_cluster_abandon(a->cluster, &a->sent, NULL);
+    hdi_cluster_abandon(a->cluster, &a->received, NULL);
+}
+
 // Receives first: it is the other's message that one waits for, and the own one
 // mostly has left by then. May do several rounds at once.
 bool hdi_agreement_step(struct hdi_agreement *a, bool *moved, hd_status *status,
@@ -197,6 +201,7 @@ bool hdi_agreement_step(struct hdi_agreement *a, bool *moved, hd_status *status,
             (*status == HD_OK && !ends(a, &a->sent, status)))
             return false;
         if (*status != HD_OK) {
+            hdi_agreement_abandon(a);
             hdi_fail(error, *status,
                      "a message with process %" PRIu32 " failed: %s", who,
                      hd_status_text(*status));
@@ -209,14 +214,26 @@ bool hdi_agreement_step(struct hdi_agreement *a, bool *moved, hd_status *status,
     return true;
 }
 
+static hd_status await(struct hdi_agreement *a, struct hdi_transfer **transfer,
+                       uint32_t who, struct hd_error *error)
+{
+    struct hdi_transfer *t = *transfer;
+
+    *transfer = NULL;
+    hd_status status = hdi_lane_wait(a->lane, t, who, error);
+    if (status != HD_OK)
+        hdi_agreement_abandon(a);
+    return status;
+}
+
 // As many rounds as the number of processes has binary digits, in each of which
 // one waits for one message: what a barrier costs.
 hd_status hdi_agreement_end(struct hdi_agreement *a, struct hd_error *error)
 {
     for (; !is_over(a); end_round(a)) {
         HDI_TRY(begin_round(a, error));
-        HDI_TRY(hdi_lane_wait(a->lane, a->received, peer(a, false), error));
-        HDI_TRY(hdi_lane_wait(a->lane, a->sent, peer(a, true), error));
+        HDI_TRY(await(a, &a->received, peer(a, false), error));
+        HDI_TRY(await(a, &a->sent, peer(a, true), error));
     }
     return outcome(a, error);
 }

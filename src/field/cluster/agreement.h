@@ -18,6 +18,8 @@ struct hdi_said {
     char call[60];
     char text[400]; // of an error; else not sent
 };
+_Static_assert(sizeof(struct hdi_said) <= HDI_SMALL,
+               "an agreement that is given up may go");
 
 // Invariant: `sent` and `received` are under way, or NULL; while they are, the
 // agreement stays where it is.
@@ -51,6 +53,9 @@ bool hdi_agreement_step(struct hdi_agreement *agreement, bool *moved,
 // Go on to the end.
 hd_status hdi_agreement_end(struct hdi_agreement *agreement,
                             struct hd_error *error);
+
+// Give it up: no message touches it any more. What failed has been.
+void hdi_agreement_abandon(struct hdi_agreement *agreement);
 
 // The process that it waits for.
 uint32_t hdi_agreement_peer(const struct hdi_agreement *agreement);

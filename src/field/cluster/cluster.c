@@ -318,15 +318,14 @@ void *hdi_cluster_scratch(struct hd_cluster *cluster, uint64_t size)
     return memory;
 }
 
-void hdi_cluster_scratch_free(struct hd_cluster *cluster, void *memory,
+void hdi_cluster_scratch_done(struct hd_cluster *cluster, const void *memory,
                               uint64_t size)
 {
-    if (memory) {
-        pthread_mutex_lock(&cluster->lock);
-        cluster->scratch -= size;
-        pthread_mutex_unlock(&cluster->lock);
-    }
-    free(memory);
+    if (!memory)
+        return;
+    pthread_mutex_lock(&cluster->lock);
+    cluster->scratch -= size;
+    pthread_mutex_unlock(&cluster->lock);
 }
 
 // Waiting ---------------------------------------------------------------------
@@ -354,6 +353,16 @@ bool hdi_lane_bide(const struct hdi_lane *lane, struct hdi_patience *patience)
     return false;
 }
 
+void hdi_cluster_abandon(struct hd_cluster *cluster,
+                         struct hdi_transfer **transfer, void *memory)
+{
+    if (*transfer)
+        cluster->transport->abandon(cluster->net, *transfer, memory);
+    else
+        free(memory);
+    *transfer = NULL;
+}
+
 bool hdi_lane_wait_limited(const struct hdi_lane *lane,
                            struct hdi_transfer *transfer, hd_status *status,
                            struct hdi_message *message)
@@ -368,8 +377,7 @@ bool hdi_lane_wait_limited(const struct hdi_lane *lane,
 }
 
 // A process that computes for long is not lost: `lives` asks the system, or its
-// agent. When it fails the transfer is under way still, so its memory must
-// stay.
+// agent.
 hd_status hdi_lane_wait_size(const struct hdi_lane *lane,
                              struct hdi_transfer *transfer, uint32_t who,
                              uint64_t *size, struct hd_error *error)
@@ -377,12 +385,15 @@ hd_status hdi_lane_wait_size(const struct hdi_lane *lane,
     struct hdi_message message = {0, 0};
     hd_status status;
 
-    while (!hdi_lane_wait_limited(lane, transfer, &status, &message))
-        if (!lane->lives || !lane->lives(lane->lives_data, who))
-            return hdi_fail(error, HD_EPEER,
-                            "process %" PRIu32 " has not answered for %.3g s: "
-                            "it has ended, or does something else",
-                            who, (double)lane->cluster->timeout / 1e9);
+    while (!hdi_lane_wait_limited(lane, transfer, &status, &message)) {
+        if (lane->lives && lane->lives(lane->lives_data, who))
+            continue;
+        hdi_cluster_abandon(lane->cluster, &transfer, NULL);
+        return hdi_fail(error, HD_EPEER,
+                        "process %" PRIu32 " has not answered for %.3g s: it "
+                        "has ended, or does something else",
+                        who, (double)lane->cluster->timeout / 1e9);
+    }
     if (status != HD_OK)
         return hdi_fail(error, status,
                         "a message of process %" PRIu32 " failed: %s", who,

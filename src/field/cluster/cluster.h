@@ -165,6 +165,11 @@ struct hdi_patience {
 // the cluster's limit, and it begins anew.
 bool hdi_lane_bide(const struct hdi_lane *lane, struct hdi_patience *patience);
 
+// Give a transfer up, as in the transport, if it is under way (not NULL), and
+// free `memory` when nothing touches it any more.
+void hdi_cluster_abandon(struct hd_cluster *cluster,
+                         struct hdi_transfer **transfer, void *memory);
+
 // Wait for a transfer, but not longer than the cluster's limit; then it returns
 // false and the transfer is under way still. `message` as in the transport.
 bool hdi_lane_wait_limited(const struct hdi_lane *lane,
@@ -172,7 +177,9 @@ bool hdi_lane_wait_limited(const struct hdi_lane *lane,
                            struct hdi_message *message);
 
 // Wait for a transfer with process `who`; HD_EPEER when it takes too long and
-// nothing says that the process lives.
+// nothing says that the process lives. Then it is abandoned, and more than
+// HDI_SMALL bytes of data must stay as long as the cluster: a leak that a lost
+// process is worth.
 hd_status hdi_lane_wait(const struct hdi_lane *lane,
                         struct hdi_transfer *transfer, uint32_t who,
                         struct hd_error *error);
@@ -215,9 +222,10 @@ hd_status hdi_cluster_share(struct hd_cluster *cluster, const char *call,
 void hdi_cluster_count(struct hd_cluster *cluster,
                        const struct hd_cluster_counters *more);
 
-// Memory beside the fields, counted.
+// Memory beside the fields, counted until it is done with; then it is the
+// caller's to free.
 void *hdi_cluster_scratch(struct hd_cluster *cluster, uint64_t size);
-void hdi_cluster_scratch_free(struct hd_cluster *cluster, void *memory,
+void hdi_cluster_scratch_done(struct hd_cluster *cluster, const void *memory,
                               uint64_t size);
 
 #endif

@@ -36,6 +36,7 @@ struct ask {
     uint64_t mean;  // what a task takes who asks for one [ns]; 0: not known
     struct hd_grid box;
 };
+_Static_assert(sizeof(struct ask) <= HDI_SMALL, "it lies on the stack");
 
 // An answer on its way: it stays until its bytes have left.
 struct reply {
@@ -140,6 +141,22 @@ static bool finish_replies(struct hdi_agent *agent)
     return any;
 }
 
+// Those that a lost process has asked for never leave.
+static void end_replies(struct hdi_agent *agent)
+{
+    struct hdi_patience patience = {0};
+
+    while (agent->replies && (finish_replies(agent) ||
+                              hdi_lane_bide(agent->run->lane, &patience)))
+        ;
+    for (struct reply *r = agent->replies, *next; r; r = next) {
+        next = r->next;
+        hdi_cluster_abandon(agent->cluster, &r->transfer, r->data);
+        r->data = NULL;
+        free_reply(agent, r);
+    }
+}
+
 // Who asks is told that there is no answer.
 // An empty message is an answer that every asker understands. There is one
 // refusal, so it waits until the one before has left.
@@ -209,22 +226,24 @@ static void answer_small(struct hdi_agent *agent, const struct ask *ask)
 }
 
 // The bytes are waited for: their sender sends them as soon as the question has
-// left.
+// left. Nobody else is answered meanwhile. What comes of a sender that is lost
+// keeps its memory for good.
 static void take_result(struct hdi_agent *agent, const struct ask *ask)
 {
     struct hd_cluster *c = agent->cluster;
     struct hd_field *field = agent->run->output;
     struct hdi_window from, to;
     struct hdi_transfer *transfer;
+    const struct hdi_lane alone = {.cluster = c};
+    uint32_t process = hdi_cluster_process_of(c, ask->from);
     void *data = malloc(ask->size);
 
     // Without memory it is received all the same: who sent it waits for that.
-    hd_status status =
-        c->transport->receive(c->net, hdi_cluster_process_of(c, ask->from),
-                              result_tag(agent, ask->from), data ? data : agent,
-                              data ? ask->size : 0, &transfer);
+    hd_status status = c->transport->receive(
+        c->net, process, result_tag(agent, ask->from), data ? data : agent,
+        data ? ask->size : 0, &transfer);
     if (status == HD_OK)
-        status = c->transport->wait(c->net, transfer, NULL);
+        status = hdi_lane_wait(&alone, transfer, process, NULL);
     if (status == HD_OK && ask->run != agent->run->number) {
         free(data);
         return;
@@ -244,7 +263,8 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
         atomic_fetch_add_explicit(&hdi_run_slot(agent->run, ask->to)->done, 1,
                                   memory_order_release);
     }
-    free(data);
+    if (status != HD_EPEER)
+        free(data);
 }
 
 // One receive is always open while the agent lives, for any process.
@@ -364,8 +384,7 @@ void hdi_agent_stop(struct hdi_agent *agent)
     }
     if (agent->threaded)
         pthread_join(agent->thread, NULL);
-    while (agent->replies)
-        finish_replies(agent);
+    end_replies(agent);
     free(agent);
 }
 
@@ -395,8 +414,7 @@ static hd_status tell(struct hdi_agent *agent, uint32_t process,
 
 // Ask for an answer of `size` bytes.
 // The receive is opened before the question leaves, so that the answer finds
-// it. When the question fails the receive stays open, and `answer` must live
-// on.
+// it.
 static hd_status ask_for(struct hdi_agent *agent, const struct ask *ask,
                          void *answer, uint64_t size,
                          struct hdi_transfer **transfer, struct hd_error *error)
@@ -408,7 +426,10 @@ static hd_status ask_for(struct hdi_agent *agent, const struct ask *ask,
 
     if (status != HD_OK)
         return hdi_fail(error, status, "no answer can be received");
-    return tell(agent, process, ask, error);
+    status = tell(agent, process, ask, error);
+    if (status != HD_OK)
+        hdi_cluster_abandon(c, transfer, NULL);
+    return status;
 }
 
 hd_status hdi_agent_fetch(void *data, uint32_t node, struct hd_field *field,
@@ -463,31 +484,26 @@ hd_status hdi_agent_steal(struct hdi_agent *agent, uint32_t node,
 bool hdi_agent_lives(struct hdi_agent *agent, uint32_t process)
 {
     struct hd_cluster *c = agent->cluster;
-    struct life {
-        struct ask ask;
-        uint64_t answer;
-    } *life = calloc(1, sizeof(*life));
-    struct hdi_transfer *received, *sent;
-    hd_status status, other;
+    struct ask ask = {.what = ASK_LIFE,
+                      .from = hdi_cluster_first(c),
+                      .to = process * c->here};
+    const struct hdi_lane *lane = agent->run->lane;
+    struct hdi_transfer *received, *sent = NULL;
+    uint64_t answer;
+    hd_status status = c->transport->receive(
+        c->net, process, life_tag(agent), &answer, sizeof(answer), &received);
 
-    if (!life)
-        return true; // nobody knows
-    life->ask = (struct ask){.what = ASK_LIFE,
-                             .from = hdi_cluster_first(c),
-                             .to = process * c->here};
-    status =
-        c->transport->receive(c->net, process, life_tag(agent), &life->answer,
-                              sizeof(life->answer), &received);
-    if (status == HD_OK)
-        status = c->transport->send(c->net, process, tag_of(agent, HDI_TAG_ASK),
-                                    &life->ask, sizeof(life->ask), &sent);
-    // Where it does not answer the memory stays: the answer may come yet.
-    if (status != HD_OK ||
-        !hdi_lane_wait_limited(agent->run->lane, received, &status, NULL) ||
-        !hdi_lane_wait_limited(agent->run->lane, sent, &other, NULL))
+    if (status != HD_OK)
         return false;
-    free(life);
-    return status == HD_OK && other == HD_OK;
+    status = c->transport->send(c->net, process, tag_of(agent, HDI_TAG_ASK),
+                                &ask, sizeof(ask), &sent);
+    bool lives =
+        status == HD_OK && hdi_lane_wait_limited(lane, received, &status, NULL);
+    if (lives)
+        received = NULL;
+    hdi_cluster_abandon(c, &received, NULL);
+    hdi_cluster_abandon(c, &sent, NULL);
+    return lives && status == HD_OK;
 }
 
 // Two messages: the head is of one size, and says how many bytes follow.

@@ -461,6 +461,8 @@ hd_status hdi_run_task(struct hdi_run *run, uint32_t node, uint32_t owner,
     }
     if (status == HD_OK)
         status = close_output(run, &task, &box, &window, &owners, error);
+    if (status == HD_EPEER)
+        scratch[count] = NULL; // a message with it may be under way
     for (unsigned i = 0; i <= count; i++)
         free(scratch[i]);
     free(scratch);

@@ -60,7 +60,8 @@ hd_status hdi_assign_prepare(struct hdi_assign *a, struct hd_field *field,
 
 void hdi_assign_end(struct hdi_assign *a)
 {
-    if (a->moves && !a->broken)
+    hdi_agreement_abandon(&a->agreement);
+    if (a->moves)
         hdi_moving_end(&a->moving);
     hdi_cluster_route_done(a->cluster, a->route);
 }
@@ -162,7 +163,10 @@ static bool work(struct hdi_assign *a, bool *moved)
         return false;
     for (uint32_t i = 0; i < a->parts; i++)
         note(a, a->part[i].status, &a->part[i].error);
-    agree(a, HDI_ASSIGN_END, "hd_field_assign(): end", 0, a->status);
+    if (a->lost)
+        a->stage = HDI_ASSIGN_OVER;
+    else
+        agree(a, HDI_ASSIGN_END, "hd_field_assign(): end", 0, a->status);
     return true;
 }
 
@@ -222,17 +226,24 @@ uint32_t hdi_assign_peer(const struct hdi_assign *a)
                                        : hdi_agreement_peer(&a->agreement);
 }
 
-// Messages to its memory may come yet: `broken` keeps the memory for good,
-// which is a leak that a lost process is worth.
+// Workers may copy still, and its event may wait: these are waited for.
 void hdi_assign_lost(struct hdi_assign *a)
 {
-    a->status =
-        hdi_fail(&a->error, HD_EPEER,
-                 "process %" PRIu32 " has not answered for %.3g s: it has "
-                 "ended, or does something else",
-                 hdi_assign_peer(a), (double)a->cluster->timeout / 1e9);
-    a->broken = true;
-    a->stage = HDI_ASSIGN_OVER;
+    struct hd_error why;
+
+    note(a,
+         hdi_fail(&why, HD_EPEER,
+                  "process %" PRIu32 " has not answered for %.3g s: it has "
+                  "ended, or does something else",
+                  hdi_assign_peer(a), (double)a->cluster->timeout / 1e9),
+         &why);
+    a->lost = true;
+    if (a->stage == HDI_ASSIGN_WORK)
+        a->sent = true;
+    else if (a->event && a->stage == HDI_ASSIGN_CALL)
+        a->stage = HDI_ASSIGN_WAIT;
+    else
+        a->stage = HDI_ASSIGN_OVER;
 }
 
 // Blocking --------------------------------------------------------------------

@@ -14,7 +14,8 @@
 //     CALL -> WAIT -> READY -> WORK -> END -> OVER  one that was started
 //
 // A failure leads to OVER after the next agreement, on all processes; what was
-// started waits for its event before.
+// started waits for its event before. A lost process leads there without an
+// agreement, when what was started has copied.
 enum hdi_assign_stage {
     HDI_ASSIGN_CALL,  // all say that they call it
     HDI_ASSIGN_WAIT,  // for what it comes after, here
@@ -63,7 +64,7 @@ struct hdi_assign {
     struct hd_error unsent; // why messages failed
     bool moves;             // `moving` has begun
     bool sent;              // its messages are over
-    bool broken;            // messages of it may be under way for ever
+    bool lost;              // a process is: nothing more is agreed on
     hd_status status;       // the first failure here, or the outcome
     struct hd_error error;
 
@@ -97,7 +98,7 @@ bool hdi_assign_step(struct hdi_assign *assign, bool *moved);
 // The process that it waits for.
 uint32_t hdi_assign_peer(const struct hdi_assign *assign);
 
-// Fail because a process does not answer.
+// Fail because a process does not answer. It goes on to its end by steps.
 void hdi_assign_lost(struct hdi_assign *assign);
 
 #endif

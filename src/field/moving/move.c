@@ -138,7 +138,6 @@ static void finish(struct hdi_moving *m, struct hdi_moving_stream *s,
 {
     const struct hdi_store *store;
 
-    msg->transfer = NULL;
     if (s->sends || msg->broken)
         return;
     if (size != msg->size) {
@@ -175,6 +174,7 @@ static hd_status advance(struct hdi_moving *m, struct hdi_moving_stream *s,
             *busy = true;
             break;
         }
+        msg->transfer = NULL;
         if (status != HD_OK && !msg->broken)
             return hdi_fail(m->error, status,
                             "a message with process %" PRIu32 " failed: %s",
@@ -311,7 +311,10 @@ void hdi_moving_end(struct hdi_moving *m)
 {
     for (unsigned k = 0; k < STEPS; k++)
         for (unsigned d = 0; d < 2; d++)
-            for (unsigned i = 0; i < IN_FLIGHT; i++)
-                hdi_cluster_scratch_free(
-                    m->cluster, m->stream[k][d].message[i].data, m->piece);
+            for (unsigned i = 0; i < IN_FLIGHT; i++) {
+                struct hdi_stream_message *msg = &m->stream[k][d].message[i];
+
+                hdi_cluster_scratch_done(m->cluster, msg->data, m->piece);
+                hdi_cluster_abandon(m->cluster, &msg->transfer, msg->data);
+            }
 }

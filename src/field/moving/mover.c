@@ -113,14 +113,6 @@ static const struct hdi_assign_by mover_does = {copy, is_copied, is_ready};
 
 // The thread ------------------------------------------------------------------
 
-static void free_assign(struct hdi_assign *a)
-{
-    if (a->broken)
-        return; // messages may come to its memory
-    free(a->part);
-    free(a);
-}
-
 // Out of the list first: then it is the thread's alone. The event ends last,
 // because whoever waits for it may destroy the fields.
 static void finish(struct hdi_mover *mover, struct hdi_assign *a)
@@ -135,7 +127,8 @@ static void finish(struct hdi_mover *mover, struct hdi_assign *a)
     hdi_assign_end(a);
     if (a->ready == HDI_ASSIGN_RUNS)
         hdi_event_end(a->event, a->status, a->error.text);
-    free_assign(a);
+    free(a->part);
+    free(a);
 }
 
 // Whether a process has not answered for too long. What others wait for before
@@ -170,8 +163,10 @@ static bool step_all(struct hdi_mover *mover, struct hdi_assign *list,
 
         next = a->next;
         bool over = hdi_assign_step(a, &moved);
-        if (!over && is_lost(a, moved))
+        if (!over && is_lost(a, moved)) {
             hdi_assign_lost(a);
+            moved = true;
+        }
         any = any || moved;
         *idle = *idle && a->stage == HDI_ASSIGN_WAIT;
         if (a->stage == HDI_ASSIGN_OVER)

@@ -70,8 +70,8 @@ bool hdi_moving_step(struct hdi_moving *moving, bool *moved, hd_status *status);
 // The process that it waits for.
 uint32_t hdi_moving_peer(const struct hdi_moving *moving);
 
-// Give back what it holds; no messages are under way, or they have failed.
-// Not when a process is lost: a message may still be written to a buffer.
+// Give back what it holds. Messages that are under way, because some have
+// failed or a process is lost, are given up.
 void hdi_moving_end(struct hdi_moving *moving);
 
 #endif

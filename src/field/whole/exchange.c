@@ -16,8 +16,11 @@ hd_status hdi_cluster_swap(struct hd_cluster *cluster, uint32_t to,
     hd_status status =
         t->receive(cluster->net, from, HDI_TAG_AGREE, buffer, room, &receive);
 
-    if (status == HD_OK)
+    if (status == HD_OK) {
         status = t->send(cluster->net, to, HDI_TAG_AGREE, data, size, &send);
+        if (status != HD_OK)
+            hdi_cluster_abandon(cluster, &receive, NULL);
+    }
     if (status != HD_OK)
         return hdi_fail(error, status, "values cannot be exchanged");
     status = hdi_cluster_wait(cluster, receive, from, error);
@@ -138,9 +141,11 @@ static hd_status pass(struct hd_cluster *cluster, struct parcels *p,
             status = HD_OK;
         if (status == HD_OK && (!in || !unpack(p, bit, in, count)))
             lose(p);
-        free(in);
+        if (status != HD_EPEER)
+            free(in);
     }
-    free(out);
+    if (status != HD_EPEER)
+        free(out);
     return status;
 }
 
@@ -213,7 +218,9 @@ hd_status hdi_cluster_exchange(struct hd_cluster *cluster, const char *data,
     }
     free(p.bytes);
     free(p.size);
-    free(p.sent);
-    free(p.come);
+    if (status != HD_EPEER) {
+        free(p.sent);
+        free(p.come);
+    }
     return status;
 }

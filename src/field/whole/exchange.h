@@ -10,7 +10,8 @@
 #include "field/cluster/cluster.h"
 
 // Send to a process and receive from one, `room` bytes at most.
-// Without an agreement: all processes must be in the same step.
+// Without an agreement: all processes must be in the same step. After HD_EPEER
+// both memories must stay, see hdi_lane_wait().
 hd_status hdi_cluster_swap(struct hd_cluster *cluster, uint32_t to,
                            const void *data, uint64_t size, uint32_t from,
                            void *buffer, uint64_t room, struct hd_error *error);

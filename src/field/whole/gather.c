@@ -40,7 +40,8 @@ hd_status hdi_cluster_gather(struct hd_cluster *cluster, const void *mine,
     for (uint32_t p = 0; p < count; p++)
         memcpy(all + (size_t)((me + p) % count) * size, turned + p * size,
                size);
-    free(turned);
+    if (status != HD_EPEER)
+        free(turned);
     return status;
 }
 

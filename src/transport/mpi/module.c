@@ -19,6 +19,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -38,15 +39,21 @@ enum {
     SPARES = 64      // transfers for when memory is short
 };
 
+// Small data goes through `room`, so that MPI never has an address that may be
+// gone when a transfer was abandoned.
 struct hdi_transfer {
-    struct hdi_transfer *next; // of receives that no message has come for
-    bool receives, matched, done;
+    struct hdi_transfer *next; // of receives that no message has come for, or
+                               // of what was abandoned
+    bool receives, matched, done, abandoned;
     hd_status status;
     uint32_t node, tag;
     void *data;
     uint64_t size; // of a receive: room, then bytes
     void *refused; // a message that was too long
+    void *memory;  // of the data of one that was abandoned
     MPI_Request request;
+    bool small;
+    char room[HDI_SMALL];
 };
 
 struct mpi_net {
@@ -54,8 +61,9 @@ struct mpi_net {
     MPI_Comm world, machine;
     int *on_machine; // rank of each node in `machine`, or MPI_UNDEFINED
     pthread_mutex_t lock;
-    struct hdi_transfer *waiting; // oldest first
-    struct hdi_transfer *spare;   // in use by nobody, SPARES at most
+    struct hdi_transfer *waiting;   // oldest first
+    struct hdi_transfer *abandoned; // of which MPI still has the data
+    struct hdi_transfer *spare;     // in use by nobody, SPARES at most
     unsigned spares;
 };
 
@@ -207,15 +215,23 @@ static hd_status check_tags(struct hd_error *error)
 }
 
 static const struct hdi_transport transport;
+static void free_abandoned(struct mpi_net *n);
 
+static void free_transfers(struct hdi_transfer *list)
+{
+    for (struct hdi_transfer *t = list, *next; t; t = next) {
+        next = t->next;
+        free(t);
+    }
+}
+
+// What was abandoned and is not over stays: MPI may touch its memory yet.
 static void free_net(struct mpi_net *n)
 {
     if (!n)
         return;
-    for (struct hdi_transfer *t = n->spare, *next; t; t = next) {
-        next = t->next;
-        free(t);
-    }
+    free_transfers(n->spare);
+    free_transfers(n->waiting); // they were abandoned
     free(n->on_machine);
     free(n);
 }
@@ -293,6 +309,7 @@ static void module_close(struct hdi_net *net)
 {
     struct mpi_net *n = mpi(net);
 
+    free_abandoned(n);
     MPI_Comm_free(&n->machine);
     MPI_Comm_free(&n->world);
     stop_mpi();
@@ -380,7 +397,7 @@ static void take(struct mpi_net *n, struct hdi_transfer *t,
 {
     uint64_t size = size_of(found);
     MPI_Datatype type;
-    void *data = t->data;
+    void *data = t->small ? t->room : t->data;
 
     t->matched = true;
     t->node = (uint32_t)found->MPI_SOURCE;
@@ -443,11 +460,82 @@ static void take_up_to(struct mpi_net *n, struct hdi_transfer *last)
         }
         if (there)
             take(n, t, &found);
-        if (t->matched)
-            *link = t->next;
-        else
+        if (!t->matched) {
             link = &t->next;
+            continue;
+        }
+        *link = t->next;
+        if (t->abandoned) {
+            t->next = n->abandoned;
+            n->abandoned = t;
+        }
     }
+}
+
+// Whether a transfer is over; then it is marked as done. The lock is held.
+static bool is_over(struct hdi_transfer *t)
+{
+    int done = 0;
+
+    if (!t->matched || t->done)
+        return t->done;
+    if (MPI_Test(&t->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        if (t->status == HD_OK)
+            t->status = HD_EPEER;
+        done = 1;
+    }
+    t->done = done;
+    return done;
+}
+
+// Free what was abandoned and is over. The lock is held.
+static void free_abandoned(struct mpi_net *n)
+{
+    struct hdi_transfer **link = &n->abandoned;
+
+    while (*link) {
+        struct hdi_transfer *t = *link;
+
+        if (!is_over(t)) {
+            link = &t->next;
+            continue;
+        }
+        *link = t->next;
+        free(t->memory);
+        free(t->refused);
+        free(t);
+    }
+}
+
+// Of a receive that no message has come for MPI knows nothing yet.
+static void module_abandon(struct hdi_net *net, struct hdi_transfer *transfer,
+                           void *memory)
+{
+    struct mpi_net *n = mpi(net);
+    bool stays = transfer->matched;
+
+    pthread_mutex_lock(&n->lock);
+    transfer->abandoned = true;
+    if (transfer->matched) {
+        transfer->memory = memory;
+        transfer->next = n->abandoned;
+        n->abandoned = transfer;
+    } else {
+        transfer->small = true;
+        transfer->size = sizeof(transfer->room);
+    }
+    free_abandoned(n);
+    pthread_mutex_unlock(&n->lock);
+    if (!stays)
+        free(memory);
+}
+
+// All but its room, which need not be cleared.
+static void begin_transfer(struct hdi_transfer *t, uint64_t size)
+{
+    memset(t, 0, offsetof(struct hdi_transfer, room));
+    t->size = size;
+    t->small = size <= sizeof(t->room);
 }
 
 static hd_status module_send(struct hdi_net *net, uint32_t node, uint32_t tag,
@@ -463,12 +551,16 @@ static hd_status module_send(struct hdi_net *net, uint32_t node, uint32_t tag,
     if (!t)
         return HD_ENOMEM;
 
-    *t = (struct hdi_transfer){
-        .matched = true, .node = node, .tag = tag, .size = size};
+    begin_transfer(t, size);
+    t->matched = true;
+    t->node = node;
+    t->tag = tag;
+    if (t->small && size > 0)
+        memcpy(t->room, data, size);
     pthread_mutex_lock(&n->lock);
     int count = type_of(size, &type);
-    int result = MPI_Isend(data, count, type, (int)node, (int)tag, n->world,
-                           &t->request);
+    int result = MPI_Isend(t->small ? t->room : data, count, type, (int)node,
+                           (int)tag, n->world, &t->request);
     free_type(&type);
     pthread_mutex_unlock(&n->lock);
     if (result != MPI_SUCCESS) {
@@ -491,11 +583,11 @@ static hd_status module_receive(struct hdi_net *net, uint32_t node,
     if (!t)
         return HD_ENOMEM;
 
-    *t = (struct hdi_transfer){.receives = true,
-                               .node = node,
-                               .tag = tag,
-                               .data = data,
-                               .size = capacity};
+    begin_transfer(t, capacity);
+    t->receives = true;
+    t->node = node;
+    t->tag = tag;
+    t->data = data;
     pthread_mutex_lock(&n->lock);
     struct hdi_transfer **link = &n->waiting;
     while (*link)
@@ -510,24 +602,17 @@ static bool module_test(struct hdi_net *net, struct hdi_transfer *transfer,
                         hd_status *status, struct hdi_message *message)
 {
     struct mpi_net *n = mpi(net);
-    int done = 0;
 
     pthread_mutex_lock(&n->lock);
     if (!transfer->matched)
         take_up_to(n, transfer);
-    if (transfer->matched && !transfer->done) {
-        if (MPI_Test(&transfer->request, &done, MPI_STATUS_IGNORE) !=
-            MPI_SUCCESS) {
-            if (transfer->status == HD_OK)
-                transfer->status = HD_EPEER;
-            done = 1;
-        }
-        transfer->done = done;
-    }
-    done = transfer->done;
+    bool done = is_over(transfer);
     pthread_mutex_unlock(&n->lock);
     if (!done)
         return false;
+    if (transfer->receives && transfer->small && transfer->status == HD_OK &&
+        transfer->size > 0)
+        memcpy(transfer->data, transfer->room, transfer->size);
     *status = transfer->status;
     if (message)
         *message = (struct hdi_message){transfer->node, transfer->size};
@@ -771,6 +856,7 @@ static const struct hdi_transport transport = {
     .receive = module_receive,
     .test = module_test,
     .wait = module_wait,
+    .abandon = module_abandon,
     .barrier = module_barrier,
     .share = module_share,
     .unshare = module_unshare,

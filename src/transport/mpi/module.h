@@ -7,7 +7,7 @@
 #define HDI_MPI_SYMBOL "hdi_mpi_module"
 
 enum {
-    HDI_MPI_VERSION = 4
+    HDI_MPI_VERSION = 5
 };
 
 struct hdi_mpi_module {

@@ -17,7 +17,7 @@ extern const struct hdi_transport hdi_transport_self;
 
 struct hdi_transfer {
     struct hdi_transfer *next;
-    bool receives, done;
+    bool receives, done, abandoned;
     uint32_t tag;
     void *data;       // where to; a send only reads it
     const void *from; // of a send
@@ -52,6 +52,11 @@ static hd_status self_open(struct hdi_net **net, struct hd_error *error)
 
 static void self_close(struct hdi_net *net)
 {
+    // Receives that were abandoned.
+    for (struct hdi_transfer *t = self(net)->waiting, *next; t; t = next) {
+        next = t->next;
+        free(t);
+    }
     pthread_cond_destroy(&self(net)->met);
     pthread_mutex_destroy(&self(net)->lock);
     free(net);
@@ -85,6 +90,8 @@ static void match(struct self_net *net, struct hdi_transfer *transfer)
         deliver(other->receives ? transfer : other,
                 other->receives ? other : transfer);
         other->done = transfer->done = true;
+        if (other->abandoned)
+            free(other);
         pthread_cond_broadcast(&net->met);
     } else {
         *link = transfer; // the end of the list
@@ -163,6 +170,30 @@ static hd_status self_wait(struct hdi_net *net, struct hdi_transfer *transfer,
     return finish(transfer, message);
 }
 
+// A receive stays for its message, which then is lost. A send that nobody has
+// met is taken back: its data may go.
+static void self_abandon(struct hdi_net *net, struct hdi_transfer *transfer,
+                         void *memory)
+{
+    struct self_net *n = self(net);
+    struct hdi_transfer **link = &n->waiting;
+
+    pthread_mutex_lock(&n->lock);
+    while (*link && *link != transfer)
+        link = &(*link)->next;
+    bool stays = *link && transfer->receives;
+    if (stays) {
+        transfer->abandoned = true;
+        transfer->size = 0;
+    } else if (*link) {
+        *link = transfer->next;
+    }
+    pthread_mutex_unlock(&n->lock);
+    if (!stays)
+        free(transfer);
+    free(memory);
+}
+
 static hd_status self_barrier(struct hdi_net *net)
 {
     (void)net;
@@ -219,6 +250,7 @@ const struct hdi_transport hdi_transport_self = {
     .receive = self_receive,
     .test = self_test,
     .wait = self_wait,
+    .abandon = self_abandon,
     .barrier = self_barrier,
     .share = self_share,
     .unshare = self_unshare,

@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,25 +36,28 @@ static const char suffix[] = ".hdb", made_suffix[] = ".made";
 static const char temporary[] = ".new-";
 
 // MAX_BYTES: some thousands of kernels. Trimming starts above it and ends below
-// it, so it is looked at with each entry that is kept. STALE_AFTER: removed too
-// soon, a slow writer loses its entry, which costs one compilation. MAX_NOTE
-// bounds what a damaged file can make us read. LOCK_TRIES times 5 ms is the
-// second that cache.h promises.
+// it; it is looked at with the first entry that a process keeps, and then once
+// in LOOK_EVERY bytes: a look at thousands of files takes as long as compiling
+// a small kernel. STALE_AFTER: removed too soon, a slow writer loses its entry,
+// which costs one compilation. MAX_NOTE bounds what a damaged file can make us
+// read. LOCK_TRIES times 5 ms is the second that cache.h promises.
 enum {
     MAX_BYTES = 256 << 20, // of the folder; the oldest entries go first
+    LOOK_EVERY = 4 << 20,  // kept by one process [bytes]
     STALE_AFTER = 3600,    // a file being written is finished long before [s]
     TEMPORARY_NAME = 48,
     MAX_NOTE = 4 << 20, // [bytes]
     LOCK_TRIES = 200    // of 5 ms
 };
 
-// Constant between opening and closing, so any thread may use it: all work goes
-// through the folder's descriptor, which stays that of the folder even if it is
-// renamed.
+// Constant between opening and closing but for `unseen`, so any thread may use
+// it: all work goes through the folder's descriptor, which stays that of the
+// folder even if it is renamed.
 struct hdi_cache {
     char *path; // of the folder, as it was given
     int folder;
     uint8_t key[HDI_KEY_SIZE];
+    _Atomic uint64_t unseen; // bytes kept since somebody looked at the folder
 };
 
 // The folder ------------------------------------------------------------------
@@ -263,6 +267,7 @@ hd_status hdi_cache_open(const char *folder, struct hdi_cache **cache,
         goto err_free;
     }
     c->path = path.data;
+    atomic_init(&c->unseen, LOOK_EVERY);
     *cache = c;
     return HD_OK;
 
@@ -602,6 +607,19 @@ static void trim(const struct hdi_cache *cache)
     closedir(folder);
 }
 
+// `size` bytes were kept. Of threads that keep some at the same time, one
+// looks: that whose sum is there still. Relaxed: the count guards nothing.
+static void trim_at_times(struct hdi_cache *cache, size_t size)
+{
+    uint64_t unseen = size + atomic_fetch_add_explicit(&cache->unseen, size,
+                                                       memory_order_relaxed);
+
+    if (unseen >= LOOK_EVERY && atomic_compare_exchange_strong_explicit(
+                                    &cache->unseen, &unseen, 0,
+                                    memory_order_relaxed, memory_order_relaxed))
+        trim(cache);
+}
+
 // The digests of the files as the compiler read them. False when one may have
 // changed since: then the code and the digests would not belong together.
 //
@@ -620,8 +638,6 @@ static bool digest_files(const struct hdi_build *build, struct timespec began,
     return true;
 }
 
-// Trimming comes right after an entry was added, and once per compilation,
-// which takes far longer.
 void hdi_cache_keep(struct hdi_cache *cache, const struct hdi_cache_key *key,
                     const struct hdi_build *build, struct timespec began)
 {
@@ -645,7 +661,7 @@ void hdi_cache_keep(struct hdi_cache *cache, const struct hdi_cache_key *key,
             hdi_warn("a compiled kernel cannot be kept: %s", strerror(errno));
             unlinkat(cache->folder, new_name, 0);
         }
-        trim(cache);
+        trim_at_times(cache, text.size);
     }
     free(digests);
     hdi_text_free(&text);
@@ -681,7 +697,7 @@ static void keep_made(void *data, const struct hdi_text *key, const void *made,
     struct hdi_cache *cache = data;
 
     if (write_note(cache, made_name(key).text, MAX_BYTES, made, size))
-        trim(cache);
+        trim_at_times(cache, size);
 }
 
 struct hdi_archive hdi_cache_archive(struct hdi_cache *cache)

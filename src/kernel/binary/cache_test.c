@@ -348,6 +348,45 @@ static bool is_made(const struct hdi_archive *archive, const char *name,
     return found;
 }
 
+// Too large for the cache, and old.
+static void write_large(const char *path)
+{
+    write_file(path, "", 0);
+    CHECK(truncate(path, 300 << 20) == 0);
+    set_old(path);
+}
+
+// A cache of thousands of files is not looked through for each that is added:
+// only for the first, and after some MiB.
+static void the_folder_is_looked_at_now_and_then(struct try *t)
+{
+    enum {
+        SOME = 2 << 20
+    };
+    struct hdi_text block = {0}, key = {0};
+    char large[256];
+
+    use_cache(t, "seldom");
+    const struct hdi_archive archive = hdi_cache_archive(t->context.cache);
+    snprintf(large, sizeof(large), "%s", path_in("seldom/large.made"));
+    while (block.size < SOME)
+        hdi_text_append(&block, "sixteen letters.", 16);
+    hdi_text_print(&key, "some");
+    CHECK(!block.failed && !key.failed);
+
+    write_large(large);
+    CHECK(!is_made(&archive, "first", "looks"));
+    CHECK(access(large, F_OK) != 0);
+    write_large(large);
+    CHECK(!is_made(&archive, "second", "does not"));
+    archive.keep(archive.data, &key, block.data, block.size);
+    CHECK(access(large, F_OK) == 0);
+    archive.keep(archive.data, &key, block.data, block.size);
+    CHECK(access(large, F_OK) != 0);
+    hdi_text_free(&block);
+    hdi_text_free(&key);
+}
+
 // Bound to its key, and bounded with all other entries.
 static void what_devices_make_is_kept(struct try *t)
 {
@@ -366,9 +405,9 @@ static void what_devices_make_is_kept(struct try *t)
     CHECK(system(command) == 0);
     CHECK(!is_made(&archive, "one", "first") &&
           is_made(&archive, "one", "first"));
-    write_file(path_in("made/large.made"), "", 0);
-    CHECK(truncate(path_in("made/large.made"), 300 << 20) == 0);
-    set_old(path_in("made/large.made"));
+    write_large(path_in("made/large.made"));
+    use_cache(t, "made");
+    archive = hdi_cache_archive(t->context.cache);
     CHECK(!is_made(&archive, "three", "third"));
     CHECK(access(path_in("made/large.made"), F_OK) != 0);
     CHECK(is_made(&archive, "three", "third") &&
@@ -467,6 +506,7 @@ int main(void)
     an_entry_belongs_to_its_key(&t);
     killed_processes_do_no_harm(&t);
     the_cache_is_bounded(&t);
+    the_folder_is_looked_at_now_and_then(&t);
     what_devices_make_is_kept(&t);
     a_full_disk_leaves_nothing(&t);
     a_folder_that_cannot_be_written_is_read(&t);

@@ -3,7 +3,6 @@
 #ifndef HDI_TESTS_OPENCL_CALLS_H
 #define HDI_TESTS_OPENCL_CALLS_H
 
-#include <CL/cl_icd.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>

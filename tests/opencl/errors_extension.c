@@ -47,21 +47,23 @@ static void sharing(struct errors *r)
         const cl_sync_point_khr none_[] = {0}, late_[] = {1000};               \
         cl_mutable_command_khr handle_;                                        \
         EACH(buffer, EXT(CL_INVALID_COMMAND_BUFFER_KHR, name, r->bad, NULL,    \
-                         __VA_ARGS__, 1, NULL, NULL, NULL))                    \
-        EXT(CL_INVALID_COMMAND_QUEUE, name, b, r->queue, __VA_ARGS__, 0, NULL, \
-            NULL, NULL);                                                       \
-        EXT(CL_INVALID_SYNC_POINT_WAIT_LIST_KHR, name, b, NULL, __VA_ARGS__,   \
-            1, NULL, NULL, NULL);                                              \
-        EXT(CL_INVALID_SYNC_POINT_WAIT_LIST_KHR, name, b, NULL, __VA_ARGS__,   \
-            0, late_, NULL, NULL);                                             \
-        EXT(CL_INVALID_SYNC_POINT_WAIT_LIST_KHR, name, b, NULL, __VA_ARGS__,   \
-            1, none_, NULL, NULL);                                             \
-        EXT(CL_INVALID_SYNC_POINT_WAIT_LIST_KHR, name, b, NULL, __VA_ARGS__,   \
-            1, late_, NULL, NULL);                                             \
-        EXT(CL_INVALID_VALUE, name, b, NULL, __VA_ARGS__, 0, NULL, NULL,       \
+                         NULL, __VA_ARGS__, 1, NULL, NULL, NULL))              \
+        EXT(CL_INVALID_COMMAND_QUEUE, name, b, r->queue, NULL, __VA_ARGS__, 0, \
+            NULL, NULL, NULL);                                                 \
+        EXT(CL_INVALID_SYNC_POINT_WAIT_LIST_KHR, name, b, NULL, NULL,          \
+            __VA_ARGS__, 1, NULL, NULL, NULL);                                 \
+        EXT(CL_INVALID_SYNC_POINT_WAIT_LIST_KHR, name, b, NULL, NULL,          \
+            __VA_ARGS__, 0, late_, NULL, NULL);                                \
+        EXT(CL_INVALID_SYNC_POINT_WAIT_LIST_KHR, name, b, NULL, NULL,          \
+            __VA_ARGS__, 1, none_, NULL, NULL);                                \
+        EXT(CL_INVALID_SYNC_POINT_WAIT_LIST_KHR, name, b, NULL, NULL,          \
+            __VA_ARGS__, 1, late_, NULL, NULL);                                \
+        EXT(CL_INVALID_VALUE, name, b, NULL, NULL, __VA_ARGS__, 0, NULL, NULL, \
             &handle_);                                                         \
-        EXT(CL_INVALID_OPERATION, name, final, NULL, __VA_ARGS__, 0, NULL,     \
+        EXT(CL_INVALID_VALUE, name, b, NULL, unknown, __VA_ARGS__, 0, NULL,    \
             NULL, NULL);                                                       \
+        EXT(CL_INVALID_OPERATION, name, final, NULL, NULL, __VA_ARGS__, 0,     \
+            NULL, NULL, NULL);                                                 \
     } while (0)
 
 static void recording(struct errors *r, cl_command_buffer_khr final)
@@ -70,7 +72,10 @@ static void recording(struct errors *r, cl_command_buffer_khr final)
     cl_mem m = r->mem, o = r->other_mem, i = r->image, u = r->unread_image;
     cl_mem h = r->hidden;
     const size_t one = 1;
+    const cl_properties unknown[] = {1, 1, 0};
+    char *shared = clSVMAlloc(r->context, CL_MEM_READ_WRITE, 64, 0);
 
+    CHECK(shared);
     COMMAND(clCommandCopyBufferKHR, m, m, 0, 64, 64);
     COMMAND(clCommandCopyBufferRectKHR, m, h, at, at, box, 0, 0, 0, 0);
     COMMAND(clCommandCopyBufferToImageKHR, m, i, 0, at, box);
@@ -78,33 +83,38 @@ static void recording(struct errors *r, cl_command_buffer_khr final)
     COMMAND(clCommandCopyImageToBufferKHR, i, m, at, box, 0);
     COMMAND(clCommandFillBufferKHR, m, r->host, 4, 0, 64);
     COMMAND(clCommandFillImageKHR, i, r->host, at, box);
-    COMMAND(clCommandNDRangeKernelKHR, NULL, r->none, 1, NULL, &one, NULL);
+    COMMAND(clCommandNDRangeKernelKHR, r->none, 1, NULL, &one, NULL);
+    COMMAND(clCommandSVMMemcpyKHR, shared, shared + 32, 32);
+    COMMAND(clCommandSVMMemFillKHR, shared, r->host, 4, 64);
     EACH(buffer,
          EXT(CL_INVALID_COMMAND_BUFFER_KHR, clCommandBarrierWithWaitListKHR,
-             r->bad, NULL, 0, NULL, NULL, NULL))
+             r->bad, NULL, NULL, 0, NULL, NULL, NULL))
     EXT(CL_INVALID_COMMAND_QUEUE, clCommandBarrierWithWaitListKHR, b, r->queue,
-        0, NULL, NULL, NULL);
+        NULL, 0, NULL, NULL, NULL);
     EXT(CL_INVALID_SYNC_POINT_WAIT_LIST_KHR, clCommandBarrierWithWaitListKHR, b,
-        NULL, 1, NULL, NULL, NULL);
-    EXT(CL_INVALID_OPERATION, clCommandBarrierWithWaitListKHR, final, NULL, 0,
-        NULL, NULL, NULL);
+        NULL, NULL, 1, NULL, NULL, NULL);
+    EXT(CL_INVALID_OPERATION, clCommandBarrierWithWaitListKHR, final, NULL,
+        NULL, 0, NULL, NULL, NULL);
 
     // What the command itself would be refused for.
-    EACH(mem, EXT(CL_INVALID_MEM_OBJECT, clCommandCopyBufferKHR, b, NULL, m,
-                  r->bad, 0, 0, 64, 0, NULL, NULL, NULL))
-    EXT(CL_INVALID_CONTEXT, clCommandCopyBufferKHR, b, NULL, m, o, 0, 0, 64, 0,
-        NULL, NULL, NULL);
-    EXT(CL_MEM_COPY_OVERLAP, clCommandCopyBufferKHR, b, NULL, m, m, 0, 0, 64, 0,
-        NULL, NULL, NULL);
-    EXT(CL_INVALID_VALUE, clCommandFillBufferKHR, b, NULL, m, r->host, 3, 0, 63,
-        0, NULL, NULL, NULL);
+    EACH(mem, EXT(CL_INVALID_MEM_OBJECT, clCommandCopyBufferKHR, b, NULL, NULL,
+                  m, r->bad, 0, 0, 64, 0, NULL, NULL, NULL))
+    EXT(CL_INVALID_CONTEXT, clCommandCopyBufferKHR, b, NULL, NULL, m, o, 0, 0,
+        64, 0, NULL, NULL, NULL);
+    EXT(CL_MEM_COPY_OVERLAP, clCommandCopyBufferKHR, b, NULL, NULL, m, m, 0, 0,
+        64, 0, NULL, NULL, NULL);
+    EXT(CL_INVALID_VALUE, clCommandFillBufferKHR, b, NULL, NULL, m, r->host, 3,
+        0, 63, 0, NULL, NULL, NULL);
     EACH(kernel, EXT(CL_INVALID_KERNEL, clCommandNDRangeKernelKHR, b, NULL,
                      NULL, r->bad, 1, NULL, &one, NULL, 0, NULL, NULL, NULL))
     EXT(CL_INVALID_KERNEL_ARGS, clCommandNDRangeKernelKHR, b, NULL, NULL,
         r->unset, 1, NULL, &one, NULL, 0, NULL, NULL, NULL);
-    const cl_ndrange_kernel_command_properties_khr unknown[] = {1, 1, 0};
-    EXT(CL_INVALID_VALUE, clCommandNDRangeKernelKHR, b, NULL, unknown, r->none,
-        1, NULL, &one, NULL, 0, NULL, NULL, NULL);
+    // Within one allocation, and nothing at all.
+    EXT(CL_MEM_COPY_OVERLAP, clCommandSVMMemcpyKHR, b, NULL, NULL, shared,
+        shared + 8, 32, 0, NULL, NULL, NULL);
+    EXT(CL_INVALID_VALUE, clCommandSVMMemFillKHR, b, NULL, NULL, NULL, r->host,
+        4, 64, 0, NULL, NULL, NULL);
+    clSVMFree(r->context, shared);
 }
 
 static void buffers(struct errors *r)
@@ -152,12 +162,6 @@ static void buffers(struct errors *r)
         1, NULL, NULL);
     EXT(CL_INVALID_OPERATION, clEnqueueCommandBufferKHR, 0, NULL, b, 0, NULL,
         NULL);
-    cl_command_queue apart = clCreateCommandQueue(
-        r->context, r->device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &r->e);
-    CL_OK(r->e);
-    EXT(CL_INCOMPATIBLE_COMMAND_QUEUE_KHR, clEnqueueCommandBufferKHR, 1, &apart,
-        final, 0, NULL, NULL);
-    CL_OK(clReleaseCommandQueue(apart));
     CL_OK(r->ext.clReleaseCommandBufferKHR(final));
 }
 

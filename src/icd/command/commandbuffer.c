@@ -117,17 +117,18 @@ static cl_int check_recording(const struct _cl_command_buffer_khr *b,
 
 // What can be wrong with a command before it is known which it is.
 //
-// The extension's optional parts, other queues and commands that can be changed
-// later, are refused here.
+// What other extensions add is refused here: other queues, commands that can be
+// changed later, and all properties.
 static cl_int begin(cl_command_buffer_khr b, cl_command_queue queue,
-                    cl_uint count, const cl_sync_point_khr *list,
+                    const cl_properties *properties, cl_uint count,
+                    const cl_sync_point_khr *list,
                     const cl_mutable_command_khr *handle)
 {
     if (!hdi_cl_is(HDI_CL_COMMAND_BUFFER, b))
         return CL_INVALID_COMMAND_BUFFER_KHR;
     if (queue)
         return CL_INVALID_COMMAND_QUEUE;
-    if (handle)
+    if (handle || (properties && properties[0]))
         return CL_INVALID_VALUE;
     if ((count == 0) != !list)
         return CL_INVALID_SYNC_POINT_WAIT_LIST_KHR;
@@ -163,14 +164,15 @@ static cl_int add(cl_command_buffer_khr b, struct hdi_cl_recorded *c,
 // gives `made`.
 #define RECORD(call)                                                       \
     cl_event made = NULL;                                                  \
-    cl_int status = begin(b, queue, count, list, handle);                  \
+    cl_int status = begin(b, queue, properties, count, list, handle);      \
     if (status == CL_SUCCESS)                                              \
         status = call;                                                     \
     return status == CL_SUCCESS ? add(b, (void *)made, count, list, point) \
                                 : status
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandBarrierWithWaitListKHR(
-    cl_command_buffer_khr b, cl_command_queue queue, cl_uint count,
+    cl_command_buffer_khr b, cl_command_queue queue,
+    const cl_properties *properties, cl_uint count,
     const cl_sync_point_khr *list, cl_sync_point_khr *point,
     cl_mutable_command_khr *handle)
 {
@@ -178,17 +180,18 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandBarrierWithWaitListKHR(
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferKHR(
-    cl_command_buffer_khr b, cl_command_queue queue, cl_mem from, cl_mem to,
-    size_t from_offset, size_t to_offset, size_t size, cl_uint count,
-    const cl_sync_point_khr *list, cl_sync_point_khr *point,
-    cl_mutable_command_khr *handle)
+    cl_command_buffer_khr b, cl_command_queue queue,
+    const cl_properties *properties, cl_mem from, cl_mem to, size_t from_offset,
+    size_t to_offset, size_t size, cl_uint count, const cl_sync_point_khr *list,
+    cl_sync_point_khr *point, cl_mutable_command_khr *handle)
 {
     RECORD(clEnqueueCopyBuffer(b->recorder, from, to, from_offset, to_offset,
                                size, 0, NULL, &made));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferRectKHR(
-    cl_command_buffer_khr b, cl_command_queue queue, cl_mem from, cl_mem to,
+    cl_command_buffer_khr b, cl_command_queue queue,
+    const cl_properties *properties, cl_mem from, cl_mem to,
     const size_t *from_origin, const size_t *to_origin, const size_t *region,
     size_t from_row, size_t from_slice, size_t to_row, size_t to_slice,
     cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
@@ -200,8 +203,9 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferRectKHR(
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferToImageKHR(
-    cl_command_buffer_khr b, cl_command_queue queue, cl_mem from, cl_mem to,
-    size_t offset, const size_t *origin, const size_t *region, cl_uint count,
+    cl_command_buffer_khr b, cl_command_queue queue,
+    const cl_properties *properties, cl_mem from, cl_mem to, size_t offset,
+    const size_t *origin, const size_t *region, cl_uint count,
     const cl_sync_point_khr *list, cl_sync_point_khr *point,
     cl_mutable_command_khr *handle)
 {
@@ -210,7 +214,8 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandCopyBufferToImageKHR(
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandCopyImageKHR(
-    cl_command_buffer_khr b, cl_command_queue queue, cl_mem from, cl_mem to,
+    cl_command_buffer_khr b, cl_command_queue queue,
+    const cl_properties *properties, cl_mem from, cl_mem to,
     const size_t *from_origin, const size_t *to_origin, const size_t *region,
     cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
     cl_mutable_command_khr *handle)
@@ -220,7 +225,8 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandCopyImageKHR(
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandCopyImageToBufferKHR(
-    cl_command_buffer_khr b, cl_command_queue queue, cl_mem from, cl_mem to,
+    cl_command_buffer_khr b, cl_command_queue queue,
+    const cl_properties *properties, cl_mem from, cl_mem to,
     const size_t *origin, const size_t *region, size_t offset, cl_uint count,
     const cl_sync_point_khr *list, cl_sync_point_khr *point,
     cl_mutable_command_khr *handle)
@@ -230,9 +236,10 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandCopyImageToBufferKHR(
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandFillBufferKHR(
-    cl_command_buffer_khr b, cl_command_queue queue, cl_mem mem,
-    const void *pattern, size_t pattern_size, size_t offset, size_t size,
-    cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_command_buffer_khr b, cl_command_queue queue,
+    const cl_properties *properties, cl_mem mem, const void *pattern,
+    size_t pattern_size, size_t offset, size_t size, cl_uint count,
+    const cl_sync_point_khr *list, cl_sync_point_khr *point,
     cl_mutable_command_khr *handle)
 {
     RECORD(clEnqueueFillBuffer(b->recorder, mem, pattern, pattern_size, offset,
@@ -240,9 +247,10 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandFillBufferKHR(
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandFillImageKHR(
-    cl_command_buffer_khr b, cl_command_queue queue, cl_mem image,
-    const void *color, const size_t *origin, const size_t *region,
-    cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_command_buffer_khr b, cl_command_queue queue,
+    const cl_properties *properties, cl_mem image, const void *color,
+    const size_t *origin, const size_t *region, cl_uint count,
+    const cl_sync_point_khr *list, cl_sync_point_khr *point,
     cl_mutable_command_khr *handle)
 {
     RECORD(clEnqueueFillImage(b->recorder, image, color, origin, region, 0,
@@ -251,15 +259,34 @@ CL_API_ENTRY cl_int CL_API_CALL clCommandFillImageKHR(
 
 CL_API_ENTRY cl_int CL_API_CALL clCommandNDRangeKernelKHR(
     cl_command_buffer_khr b, cl_command_queue queue,
-    const cl_ndrange_kernel_command_properties_khr *properties,
-    cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
-    const size_t *local, cl_uint count, const cl_sync_point_khr *list,
-    cl_sync_point_khr *point, cl_mutable_command_khr *handle)
+    const cl_properties *properties, cl_kernel kernel, cl_uint dims,
+    const size_t *offset, const size_t *global, const size_t *local,
+    cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_mutable_command_khr *handle)
 {
-    if (properties && properties[0])
-        return CL_INVALID_VALUE;
     RECORD(clEnqueueNDRangeKernel(b->recorder, kernel, dims, offset, global,
                                   local, 0, NULL, &made));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clCommandSVMMemcpyKHR(
+    cl_command_buffer_khr b, cl_command_queue queue,
+    const cl_properties *properties, void *to, const void *from, size_t size,
+    cl_uint count, const cl_sync_point_khr *list, cl_sync_point_khr *point,
+    cl_mutable_command_khr *handle)
+{
+    RECORD(clEnqueueSVMMemcpy(b->recorder, CL_FALSE, to, from, size, 0, NULL,
+                              &made));
+}
+
+CL_API_ENTRY cl_int CL_API_CALL
+clCommandSVMMemFillKHR(cl_command_buffer_khr b, cl_command_queue queue,
+                       const cl_properties *properties, void *to,
+                       const void *pattern, size_t pattern_size, size_t size,
+                       cl_uint count, const cl_sync_point_khr *list,
+                       cl_sync_point_khr *point, cl_mutable_command_khr *handle)
+{
+    RECORD(clEnqueueSVMMemFill(b->recorder, to, pattern, pattern_size, size, 0,
+                               NULL, &made));
 }
 
 // Running ---------------------------------------------------------------------
@@ -398,39 +425,27 @@ static cl_int run_buffer(const struct hdi_cl_running *at, void *payload)
     return status;
 }
 
-// `pending` first: the hold may be the last.
-static void end_buffer(void *payload)
-{
-    struct _cl_command_buffer_khr *b = payload;
-
-    atomic_fetch_sub(&b->pending, 1);
-    hdi_cl_drop(b);
-}
-
 static const struct hdi_cl_work buffer_work = {
     .type = CL_COMMAND_COMMAND_BUFFER_KHR,
     .run = run_buffer,
-    .end = end_buffer};
+    .end = hdi_cl_drop};
 
 // Whether it may run there.
 //
-// Another queue may be given if it is like the one that the buffer was made
-// for; payloads are made for its device.
+// Another queue of the same device may be given, for which payloads are made;
+// the order of the commands stays that of the one the buffer was made for.
 static cl_int check_queue(const struct _cl_command_buffer_khr *b,
                           cl_command_queue queue)
 {
     if (!hdi_cl_is(HDI_CL_QUEUE, queue))
         return CL_INVALID_COMMAND_QUEUE;
-    if (queue->context != b->queue->context)
-        return CL_INVALID_CONTEXT;
-    if (queue->device != b->queue->device || queue->modes != b->recorder->modes)
-        return CL_INCOMPATIBLE_COMMAND_QUEUE_KHR;
-    return CL_SUCCESS;
+    if (queue->device != b->queue->device)
+        return CL_INVALID_DEVICE;
+    return queue->context == b->queue->context ? CL_SUCCESS
+                                               : CL_INVALID_CONTEXT;
 }
 
-// Counted as pending with the lock, so that of two threads only one runs a
-// buffer that is not for use at the same time. From there on `end_buffer`
-// undoes it, whatever happens to the command.
+// Any number of runs may be under way: they share nothing but what is recorded.
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueCommandBufferKHR(
     cl_uint queue_count, cl_command_queue *queues, cl_command_buffer_khr b,
     cl_uint wait_count, const cl_event *wait_list, cl_event *event)
@@ -447,11 +462,7 @@ CL_API_ENTRY cl_int CL_API_CALL clEnqueueCommandBufferKHR(
             CL_SUCCESS)
         return status;
     pthread_mutex_lock(&b->lock);
-    bool may =
-        b->is_final && ((b->flags & CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR) ||
-                        atomic_load(&b->pending) == 0);
-    if (may)
-        atomic_fetch_add(&b->pending, 1);
+    bool may = b->is_final;
     pthread_mutex_unlock(&b->lock);
     if (!may)
         return CL_INVALID_OPERATION;
@@ -476,7 +487,6 @@ static bool read_properties(struct _cl_command_buffer_khr *b,
         (p[1] & ~(cl_properties)CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR))
         return false;
     memcpy(b->properties, p, sizeof(b->properties));
-    b->flags = p[1];
     return true;
 }
 
@@ -540,16 +550,13 @@ clReleaseCommandBufferKHR(cl_command_buffer_khr b)
                : CL_INVALID_COMMAND_BUFFER_KHR;
 }
 
-// A snapshot: a run may end right after.
 static cl_command_buffer_state_khr state_of(struct _cl_command_buffer_khr *b)
 {
     pthread_mutex_lock(&b->lock);
     bool is_final = b->is_final;
     pthread_mutex_unlock(&b->lock);
     return !is_final ? CL_COMMAND_BUFFER_STATE_RECORDING_KHR
-           : atomic_load(&b->pending) > 0
-               ? CL_COMMAND_BUFFER_STATE_PENDING_KHR
-               : CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR;
+                     : CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clGetCommandBufferInfoKHR(
@@ -561,6 +568,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetCommandBufferInfoKHR(
     switch (name) {
         HDI_CL_IS(CL_COMMAND_BUFFER_QUEUES_KHR, cl_command_queue, b->queue)
         HDI_CL_IS(CL_COMMAND_BUFFER_NUM_QUEUES_KHR, cl_uint, 1)
+        HDI_CL_IS(CL_COMMAND_BUFFER_CONTEXT_KHR, cl_context, b->queue->context)
         HDI_CL_IS(CL_COMMAND_BUFFER_REFERENCE_COUNT_KHR, cl_uint,
                   hdi_cl_object_references(b))
         HDI_CL_IS(CL_COMMAND_BUFFER_STATE_KHR, cl_command_buffer_state_khr,

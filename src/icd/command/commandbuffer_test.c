@@ -11,7 +11,7 @@ static const char source[] =
 
 // Functions of an extension are asked for by name, as applications do: each is
 // a variable with '_' behind.
-#define FUNCTION(name) static name##_fn name##_;
+#define FUNCTION(name) static __typeof__(&name) name##_;
 #define LIST(X)                        \
     X(clCreateCommandBufferKHR)        \
     X(clFinalizeCommandBufferKHR)      \
@@ -27,6 +27,8 @@ static const char source[] =
     X(clCommandFillBufferKHR)          \
     X(clCommandFillImageKHR)           \
     X(clCommandNDRangeKernelKHR)       \
+    X(clCommandSVMMemcpyKHR)           \
+    X(clCommandSVMMemFillKHR)          \
     X(clGetCommandBufferInfoKHR)
 LIST(FUNCTION)
 
@@ -129,8 +131,8 @@ static void runs_in_order_and_again(void)
     const int zero = 0, two = 2, ten = 10;
     cl_command_buffer_khr b = create(&r, true);
 
-    CL_OK(clCommandFillBufferKHR_(b, NULL, r.mem, &two, sizeof(two), 0, 64, 0,
-                                  NULL, NULL, NULL));
+    CL_OK(clCommandFillBufferKHR_(b, NULL, NULL, r.mem, &two, sizeof(two), 0,
+                                  64, 0, NULL, NULL, NULL));
     CL_OK(clSetKernelArg(r.add, 0, sizeof(r.mem), &r.mem));
     for (int i = 0; i < 3; i++) {
         CL_OK(clSetKernelArg(r.add, 1, sizeof(ten), &ten));
@@ -139,8 +141,8 @@ static void runs_in_order_and_again(void)
     }
     CL_OK(clSetKernelArg(r.add, 1, sizeof(zero), &zero));
     // The first 16 behind themselves.
-    CL_OK(clCommandCopyBufferKHR_(b, NULL, r.mem, r.mem, 0, 64, 64, 0, NULL,
-                                  NULL, NULL));
+    CL_OK(clCommandCopyBufferKHR_(b, NULL, NULL, r.mem, r.mem, 0, 64, 64, 0,
+                                  NULL, NULL, NULL));
     CHECK(state_of(b) == CL_COMMAND_BUFFER_STATE_RECORDING_KHR);
     CL_IS(clEnqueueCommandBufferKHR_(0, NULL, b, 0, NULL, NULL),
           CL_INVALID_OPERATION);
@@ -176,7 +178,7 @@ static void sync_points_order_what_runs_out_of_order(void)
     for (int i = 0; i < REPEATED; i++)
         all[i] = points[i % 2 ? CHAIN - 1 : 0];
     record_step(&r, b, CHAIN, REPEATED, all);
-    CL_OK(clCommandBarrierWithWaitListKHR_(b, NULL, 0, NULL, NULL, NULL));
+    CL_OK(clCommandBarrierWithWaitListKHR_(b, NULL, NULL, 0, NULL, NULL, NULL));
     record_step(&r, b, CHAIN + 1, 0, NULL);
     CL_OK(clFinalizeCommandBufferKHR_(b));
     CL_OK(clEnqueueCommandBufferKHR_(1, &r.d.queue, b, 0, NULL, &event));
@@ -211,17 +213,17 @@ static void images_are_copied_and_filled(void)
         CL_OK(error);
     }
     cl_command_buffer_khr b = create(&r, false);
-    CL_OK(clCommandFillImageKHR_(b, NULL, images[0], color, zero, all, 0, NULL,
-                                 NULL, NULL));
-    CL_OK(clCommandCopyImageKHR_(b, NULL, images[0], images[1], zero, zero, all,
-                                 0, NULL, NULL, NULL));
-    CL_OK(clCommandCopyImageToBufferKHR_(b, NULL, images[1], r.mem, zero, all,
-                                         64, 0, NULL, NULL, NULL));
-    CL_OK(clCommandCopyBufferRectKHR_(b, NULL, r.mem, r.mem,
+    CL_OK(clCommandFillImageKHR_(b, NULL, NULL, images[0], color, zero, all, 0,
+                                 NULL, NULL, NULL));
+    CL_OK(clCommandCopyImageKHR_(b, NULL, NULL, images[0], images[1], zero,
+                                 zero, all, 0, NULL, NULL, NULL));
+    CL_OK(clCommandCopyImageToBufferKHR_(b, NULL, NULL, images[1], r.mem, zero,
+                                         all, 64, 0, NULL, NULL, NULL));
+    CL_OK(clCommandCopyBufferRectKHR_(b, NULL, NULL, r.mem, r.mem,
                                       (size_t[]){0, 4, 0}, zero, box, 16, 0, 16,
                                       0, 0, NULL, NULL, NULL));
-    CL_OK(clCommandCopyBufferToImageKHR_(b, NULL, r.mem, images[2], 0, zero,
-                                         all, 0, NULL, NULL, NULL));
+    CL_OK(clCommandCopyBufferToImageKHR_(b, NULL, NULL, r.mem, images[2], 0,
+                                         zero, all, 0, NULL, NULL, NULL));
     CL_OK(clFinalizeCommandBufferKHR_(b));
     CL_OK(clEnqueueCommandBufferKHR_(0, NULL, b, 0, NULL, NULL));
     CL_OK(clEnqueueReadImage(r.d.queue, images[2], CL_TRUE, zero, all, 0, 0,
@@ -267,8 +269,7 @@ static void a_fault_ends_the_run(void)
     }
 }
 
-// While recording, after it, while it is under way, and on a queue that does
-// not fit.
+// While recording, and after it.
 static void wrong_calls_are_refused(void)
 {
     struct rig r = open_rig(0);
@@ -288,18 +289,23 @@ static void wrong_calls_are_refused(void)
     CHECK(!clCreateCommandBufferKHR_(1, &none, NULL, &error) &&
           error == CL_INVALID_COMMAND_QUEUE);
     CL_IS(clCommandBarrierWithWaitListKHR_((cl_command_buffer_khr)(void *)&two,
-                                           NULL, 0, NULL, NULL, NULL),
+                                           NULL, NULL, 0, NULL, NULL, NULL),
           CL_INVALID_COMMAND_BUFFER_KHR);
-    CL_IS(clCommandBarrierWithWaitListKHR_(b, r.d.queue, 0, NULL, NULL, NULL),
+    CL_IS(clCommandBarrierWithWaitListKHR_(b, r.d.queue, NULL, 0, NULL, NULL,
+                                           NULL),
           CL_INVALID_COMMAND_QUEUE);
-    CL_IS(clCommandBarrierWithWaitListKHR_(b, NULL, 0, NULL, NULL, &handle),
-          CL_INVALID_VALUE);
-    CL_IS(clCommandBarrierWithWaitListKHR_(b, NULL, 1, NULL, NULL, NULL),
+    CL_IS(
+        clCommandBarrierWithWaitListKHR_(b, NULL, NULL, 0, NULL, NULL, &handle),
+        CL_INVALID_VALUE);
+    CL_IS(
+        clCommandBarrierWithWaitListKHR_(b, NULL, unknown, 0, NULL, NULL, NULL),
+        CL_INVALID_VALUE);
+    CL_IS(clCommandBarrierWithWaitListKHR_(b, NULL, NULL, 1, NULL, NULL, NULL),
           CL_INVALID_SYNC_POINT_WAIT_LIST_KHR);
-    CL_IS(clCommandBarrierWithWaitListKHR_(b, NULL, 1, &late, NULL, NULL),
+    CL_IS(clCommandBarrierWithWaitListKHR_(b, NULL, NULL, 1, &late, NULL, NULL),
           CL_INVALID_SYNC_POINT_WAIT_LIST_KHR);
-    CL_IS(clCommandFillBufferKHR_(b, NULL, NULL, &two, 4, 0, 4, 0, NULL, NULL,
-                                  NULL),
+    CL_IS(clCommandFillBufferKHR_(b, NULL, NULL, NULL, &two, 4, 0, 4, 0, NULL,
+                                  NULL, NULL),
           CL_INVALID_MEM_OBJECT);
     cl_kernel unset = driver_kernel(r.program, "add");
     CL_IS(clCommandNDRangeKernelKHR_(b, NULL, NULL, unset, 1, NULL, &one, NULL,
@@ -308,35 +314,107 @@ static void wrong_calls_are_refused(void)
     CL_OK(clReleaseKernel(unset));
     CL_OK(clFinalizeCommandBufferKHR_(b));
     CL_IS(clFinalizeCommandBufferKHR_(b), CL_INVALID_OPERATION);
-    CL_IS(clCommandFillBufferKHR_(b, NULL, r.mem, &two, 4, 0, 4, 0, NULL, NULL,
-                                  NULL),
+    CL_IS(clCommandFillBufferKHR_(b, NULL, NULL, r.mem, &two, 4, 0, 4, 0, NULL,
+                                  NULL, NULL),
           CL_INVALID_OPERATION);
 
-    // It is under way, and may not be so twice.
-    cl_event gate = clCreateUserEvent(r.d.context, &error);
-    CL_OK(clEnqueueCommandBufferKHR_(0, NULL, b, 1, &gate, NULL));
-    CHECK(state_of(b) == CL_COMMAND_BUFFER_STATE_PENDING_KHR);
-    CL_IS(clEnqueueCommandBufferKHR_(0, NULL, b, 0, NULL, NULL),
-          CL_INVALID_OPERATION);
-    CL_OK(clSetUserEventStatus(gate, CL_COMPLETE));
-    CL_OK(clFinish(r.d.queue));
-    CL_OK(clEnqueueCommandBufferKHR_(0, NULL, b, 0, NULL, NULL));
-    CL_OK(clReleaseEvent(gate));
-
-    // Of another kind.
-    const cl_queue_properties modes[] = {
-        CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
-    cl_command_queue other = clCreateCommandQueueWithProperties(
-        r.d.context, r.d.device, modes, &error);
-    CL_OK(error);
-    CL_OK(clFinish(r.d.queue));
-    CL_IS(clEnqueueCommandBufferKHR_(1, &other, b, 0, NULL, NULL),
-          CL_INCOMPATIBLE_COMMAND_QUEUE_KHR);
-    CL_OK(clReleaseCommandQueue(other));
     CL_OK(clRetainCommandBufferKHR_(b));
     CL_OK(clReleaseCommandBufferKHR_(b));
     CL_OK(clReleaseCommandBufferKHR_(b));
     close_rig(&r);
+}
+
+// Through memory of clSVMAlloc, and to another queue: it keeps its order, which
+// is that of the queue it was made for, and may be under way many times.
+static void runs_in_any_queue_of_the_device(void)
+{
+    enum {
+        TIMES = 20
+    };
+    struct rig r = open_rig(0);
+    const cl_queue_properties modes[] = {
+        CL_QUEUE_PROPERTIES,
+        CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE, 0};
+    cl_command_queue_properties offered;
+    cl_context context;
+    cl_int error;
+    cl_command_queue free_queue = clCreateCommandQueueWithProperties(
+        r.d.context, r.d.device, modes, &error);
+    CL_OK(error);
+    CL_OK(clGetDeviceInfo(
+        r.d.device, CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR,
+        sizeof(offered), &offered, NULL));
+    CHECK(offered == modes[1]);
+
+    int *shared = clSVMAlloc(r.d.context, CL_MEM_READ_WRITE, 64, 0);
+    CHECK(shared);
+    cl_command_buffer_khr b = create(&r, false);
+    const int seven = 7;
+    CL_OK(clCommandSVMMemFillKHR_(b, NULL, NULL, shared, &seven, 4, 32, 0, NULL,
+                                  NULL, NULL));
+    CL_OK(clCommandSVMMemcpyKHR_(b, NULL, NULL, shared + 8, shared, 32, 0, NULL,
+                                 NULL, NULL));
+    for (int i = 0; i < TIMES; i++)
+        record_step(&r, b, i, 0, NULL);
+    CL_OK(clFinalizeCommandBufferKHR_(b));
+    CL_OK(clGetCommandBufferInfoKHR_(b, CL_COMMAND_BUFFER_CONTEXT_KHR,
+                                     sizeof(context), &context, NULL));
+    CHECK(context == r.d.context);
+
+    cl_event gate = clCreateUserEvent(r.d.context, &error);
+    CL_OK(error);
+    for (int i = 0; i < TIMES; i++)
+        CL_OK(clEnqueueCommandBufferKHR_(1, &free_queue, b, 1, &gate, NULL));
+    CHECK(state_of(b) == CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR);
+    CL_OK(clSetUserEventStatus(gate, CL_COMPLETE));
+    CL_OK(clFinish(free_queue));
+    CHECK(value(&r, 0) == TIMES);
+    for (int i = 0; i < 16; i++)
+        CHECK(shared[i] == seven);
+    CL_OK(clReleaseCommandBufferKHR_(b));
+    CL_OK(clReleaseEvent(gate));
+    clSVMFree(r.d.context, shared);
+    CL_OK(clReleaseCommandQueue(free_queue));
+    close_rig(&r);
+}
+
+// A part of the device is another device.
+static void another_device_is_refused(void)
+{
+    struct driver d = driver_open(0);
+    const cl_device_partition_property one[] = {
+        CL_DEVICE_PARTITION_BY_COUNTS, 1,
+        CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
+    cl_uint units;
+    cl_int error;
+
+    find_functions(d.platform);
+    CL_OK(clGetDeviceInfo(d.device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units),
+                          &units, NULL));
+    if (units > 1) {
+        cl_device_id both[2] = {d.device};
+        CL_OK(clCreateSubDevices(d.device, one, 1, &both[1], NULL));
+        cl_context context = clCreateContext(NULL, 2, both, NULL, NULL, &error);
+        CL_OK(error);
+        cl_command_queue queues[2];
+        for (int i = 0; i < 2; i++) {
+            queues[i] = clCreateCommandQueueWithProperties(context, both[i],
+                                                           NULL, &error);
+            CL_OK(error);
+        }
+        cl_command_buffer_khr b =
+            clCreateCommandBufferKHR_(1, queues, NULL, &error);
+        CL_OK(error);
+        CL_OK(clFinalizeCommandBufferKHR_(b));
+        CL_IS(clEnqueueCommandBufferKHR_(1, &queues[1], b, 0, NULL, NULL),
+              CL_INVALID_DEVICE);
+        CL_OK(clReleaseCommandBufferKHR_(b));
+        CL_OK(clReleaseCommandQueue(queues[0]));
+        CL_OK(clReleaseCommandQueue(queues[1]));
+        CL_OK(clReleaseContext(context));
+        CL_OK(clReleaseDevice(both[1]));
+    }
+    driver_close(&d);
 }
 
 // What a context was told while a buffer was recorded.
@@ -353,8 +431,8 @@ static void CL_CALLBACK hear(const char *text, const void *info, size_t size,
     (void)info, (void)size;
     CHECK(*text);
     CHECK(state_of(heard->b) == CL_COMMAND_BUFFER_STATE_RECORDING_KHR);
-    CL_OK(
-        clCommandBarrierWithWaitListKHR_(heard->b, NULL, 0, NULL, NULL, NULL));
+    CL_OK(clCommandBarrierWithWaitListKHR_(heard->b, NULL, NULL, 0, NULL, NULL,
+                                           NULL));
     heard->times++;
 }
 
@@ -404,5 +482,7 @@ int main(void)
     images_are_copied_and_filled();
     a_fault_ends_the_run();
     wrong_calls_are_refused();
+    runs_in_any_queue_of_the_device();
+    another_device_is_refused();
     return 0;
 }

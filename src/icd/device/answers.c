@@ -30,7 +30,7 @@ static const struct hdi_cl_version extensions[] = {
     {VERSION(1, 0, 0), "cl_khr_device_uuid"},
     {VERSION(1, 0, 0), "cl_khr_extended_versioning"},
     {VERSION(1, 0, 0), "cl_khr_image2d_from_buffer"},
-    {VERSION(0, 9, 0), "cl_khr_command_buffer"},
+    {VERSION(0, 9, 8), "cl_khr_command_buffer"},
     {VERSION(1, 0, 0), "cl_khr_il_program"},
     {VERSION(1, 0, 0), "cl_intel_unified_shared_memory"},
 };
@@ -372,8 +372,11 @@ static cl_int get_extended(const struct _cl_device_id *device,
         HDI_CL_IS(CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR,
                   cl_device_command_buffer_capabilities_khr,
                   CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR |
-                      CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR |
-                      CL_COMMAND_BUFFER_CAPABILITY_OUT_OF_ORDER_KHR)
+                      CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR)
+        HDI_CL_IS(CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR,
+                  cl_command_queue_properties,
+                  CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE |
+                      CL_QUEUE_PROFILING_ENABLE)
         HDI_CL_IS(CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR,
                   cl_command_queue_properties, 0)
         HDI_CL_BYTES(CL_DEVICE_UUID_KHR, a->uuid, sizeof(a->uuid))

@@ -153,6 +153,8 @@
     X(clCommandFillBufferKHR)                \
     X(clCommandFillImageKHR)                 \
     X(clCommandNDRangeKernelKHR)             \
+    X(clCommandSVMMemcpyKHR)                 \
+    X(clCommandSVMMemFillKHR)                \
     X(clGetCommandBufferInfoKHR)             \
     X(clHostMemAllocINTEL)                   \
     X(clDeviceMemAllocINTEL)                 \

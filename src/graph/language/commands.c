@@ -363,14 +363,17 @@ void hdi_stream_statement(lua_State *lua)
         end_block(lua);
 }
 
-// The program's function gets the number of commands so far.
+// The program's function gets the number of commands so far. It only answers:
+// what added to the block, or ended it, would do so within a command of it.
 static bool ask_rule(lua_State *lua)
 {
     struct hdi_language *l = hdi_language_of(lua);
 
     lua_rawgeti(lua, LUA_REGISTRYINDEX, l->stream.rule);
     lua_pushinteger(lua, l->block.commands.count);
+    l->stream.asking = true;
     lua_call(lua, 1, 1);
+    l->stream.asking = false;
     bool ends = lua_toboolean(lua, -1);
     lua_pop(lua, 1);
     return ends;
@@ -398,8 +401,16 @@ int hdi_command_end(lua_State *lua)
     return push_last(lua);
 }
 
+static void outside_rule(lua_State *lua, const char *what)
+{
+    if (hdi_language_of(lua)->stream.asking)
+        hdi_sandbox_fail(lua, HD_EPROGRAM,
+                         "%s cannot be called by the function of block", what);
+}
+
 void hdi_block_outside(lua_State *lua, const char *function)
 {
+    outside_rule(lua, function);
     if (hdi_language_of(lua)->block.inside_run)
         hdi_sandbox_fail(lua, HD_EPROGRAM, "%s cannot be called inside run",
                          function);
@@ -498,7 +509,9 @@ static int stream_block(lua_State *lua)
         return hdi_sandbox_fail(lua, HD_EPROGRAM,
                                 "block takes a number of commands, from 1 on, "
                                 "or a function, not %s",
-                                hdi_language_kind(lua, 1));
+                                lua_type(lua, 1) == LUA_TNUMBER
+                                    ? hdi_sandbox_text(lua, 1, NULL)
+                                    : hdi_language_kind(lua, 1));
     l->stream.commands = (uint32_t)count;
     return 0;
 }
@@ -518,6 +531,7 @@ struct hd_command *hdi_command_add(lua_State *lua)
 {
     struct hdi_command_block *b = &hdi_language_of(lua)->block;
 
+    outside_rule(lua, "a command");
     if (!b->inside_run)
         hdi_stream_statement(lua);
     ROOM(lua, b->commands, 1);

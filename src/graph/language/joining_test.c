@@ -275,7 +275,8 @@ static void what_joins_is_bounded(void)
 {
     fails(WORDS "local x = make(1) start(5)\n"
                 "while true do run('halve', x) end",
-          HD_ELIMIT, "room for 5 passes");
+          HD_ELIMIT,
+          "program.lua:2: the run was opened with room for 5 passes");
 }
 
 static void a_pass_that_fails_ends_the_program(void)

@@ -188,6 +188,8 @@ static void push_number(struct reader *r)
     text[size] = '\0';
     if (!is_number(text) || lua_stringtonumber(r->lua, text) != size + 1)
         fail(r, "a value is missing, or is none");
+    if (isinf(lua_tonumber(r->lua, -1)))
+        fail(r, "a number that is too large");
 }
 
 static void push_value(struct reader *r);

@@ -46,6 +46,18 @@ const char *hdi_language_where(lua_State *lua, char *where, size_t size)
     return where;
 }
 
+// What is wrong with something that was added says where that was; anything
+// else is wrong where the program is.
+static void refuse(lua_State *lua, hd_status status, const char *text)
+{
+    const char *path = hdi_sandbox_of(lua)->path;
+    size_t length = strlen(path);
+
+    if (strncmp(text, path, length) == 0 && text[length] == ':')
+        hdi_sandbox_raise(lua, status, text);
+    hdi_sandbox_fail(lua, status, "%s", text);
+}
+
 // Called after everything that adds to the graph: memory of the builder is not
 // Lua's, but counts as the program's.
 void hdi_language_check(lua_State *lua, hd_status status,
@@ -54,7 +66,7 @@ void hdi_language_check(lua_State *lua, hd_status status,
     const struct hdi_sandbox *s = hdi_sandbox_of(lua);
 
     if (status != HD_OK)
-        hdi_sandbox_raise(lua, status, error->text);
+        refuse(lua, status, error->text);
     if (hdi_graph_memory(hdi_language_of(lua)->graph) > s->max_memory)
         hdi_sandbox_fail(lua, HD_ELIMIT,
                          "the graph takes more than %d MiB of memory; is there "

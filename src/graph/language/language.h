@@ -113,6 +113,7 @@ struct hdi_stream {
     int state;         // reference in the registry: the kernel that is set
     bool trailing;     // a block takes the statements behind it too
     bool full;         // it has its commands and waits for trailing ones
+    bool asking;       // the rule: nothing may be added meanwhile
     int line;          // of the block's last command, or first statement
     hd_pass last;      // that a block has become; 0: none has
 };
@@ -172,7 +173,7 @@ int hdi_commands_dispatch(lua_State *lua);
 // A resource of what a field holds, in every process; of any other, itself.
 hd_resource hdi_fields_gather(lua_State *lua, hd_resource from);
 
-// An error inside the `run` of a definition.
+// An error inside the `run` of a definition, and inside the rule of a block.
 void hdi_block_outside(lua_State *lua, const char *function);
 
 // A statement that begins the next block, if the block before waits for

@@ -236,12 +236,39 @@ static void blocks_hold_as_many_commands_as_told(void)
           "clear:>a.1");
     fails(BEGIN "write(a)", "no command follows this read or write");
     fails(BEGIN "block(0)", "block takes a number of commands, from 1 on");
+    fails(BEGIN "block(-2.5)", "or a function, not -2.5");
+    fails(BEGIN "block('all')", "or a function, not string");
     fails(BEGIN "block(9) write(a) clear(a) block(1)", "within a block");
     fails("dispatch({}, {global = 1})", "dispatch without a kernel");
     fails("state(3)", "state takes a kernel, not number");
     fails("read(3)", "read takes resources, not number");
     fails(BEGIN "write(a) pass {run = function() end} {}",
           "a definition is called within a block");
+}
+
+// It is asked within a command of the block.
+static void the_rule_of_a_block_only_answers(void)
+{
+    static const char *const words[][2] = {
+        {"clear(a)", "a command"}, {"read(a)", "read"},
+        {"finish()", "finish"},    {"block(1)", "block"},
+        {"state(k)", "state"},     {"values(a)", "values"},
+        {"start()", "start"},      {"pass {run = function() end}", "pass"},
+        {"p {}", "a pass"},
+    };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        char text[400], message[100];
+        snprintf(text, sizeof(text),
+                 BEGIN "local p = pass {run = function() end} "
+                       "block(function(n) %s return true end) "
+                       "write(a) clear(a)",
+                 words[i][0]);
+        snprintf(message, sizeof(message),
+                 "1: %s cannot be called by the function of block",
+                 words[i][1]);
+        fails(text, message);
+    }
 }
 
 static void settings_have_the_type_of_their_default(void)
@@ -275,6 +302,8 @@ static void settings_have_the_type_of_their_default(void)
                   "is 1, but it must be at "
                   "least 2");
     SETTING_FAILS("setting('n', 1, {max = 2})", "3", "must be at most 2");
+    SETTING_FAILS("setting('n', 1, {max = 0 / 0})", "1",
+                  "min and max are for numbers");
     SETTING_FAILS("setting('n', 'a', {'a', 'b'})", "c",
                   "is 'c', but it must be one of a, b");
     SETTING_FAILS("setting('levels', 1) setting('width', 2)", "1",
@@ -647,6 +676,7 @@ int main(void)
     definitions_make_passes_by_what_is_known_at_run_time();
     blocks_of_a_stream_become_passes();
     blocks_hold_as_many_commands_as_told();
+    the_rule_of_a_block_only_answers();
     settings_have_the_type_of_their_default();
     inputs_are_handed_in();
     resources_are_values_with_fields();

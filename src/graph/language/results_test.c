@@ -123,7 +123,7 @@ static void values_are_read_as_their_type_says(void)
 static void values_need_something_to_read(void)
 {
     fails("local r = resource('r', 'int', 2)\nvalues(r)", HD_EGRAPH,
-          "resource 'r' holds nothing now");
+          "program.lua:2: resource 'r' holds nothing now");
     fails("values(3)", HD_EPROGRAM, "values takes a resource");
     fails("local r = resource('r', 'int', 2) values(r, 3)", HD_EPROGRAM,
           "resource 'r' has 2 elements");
@@ -229,6 +229,7 @@ static void tables_come_in_as_json(void)
         {"[\"a", "a string that does not end"},
         {"[\"\\ud800\"]", "half of a surrogate pair"},
         {"[nan]", "a value is missing"},
+        {"[-1e999]", "a number that is too large"},
         {"3", "an array or object in JSON"}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct hd_graph *graph = NULL;

@@ -558,6 +558,11 @@ static int run_script(lua_State *lua)
     int result = luaL_loadbufferx(lua, script->text, script->size,
                                   lua_tostring(lua, -1), "t");
     s->load_memory = result == LUA_ERRMEM;
+    if (result != LUA_OK && !s->load_memory &&
+        !strchr(lua_tostring(lua, -1), ':')) { // it names no place
+        lua_pushfstring(lua, "%s: %s", s->path, lua_tostring(lua, -1));
+        s->ending = true;
+    }
     if (result != LUA_OK)
         return lua_error(lua);
     lua_pushvalue(lua, 1);

@@ -150,7 +150,11 @@ static void bytecode_is_refused(void)
 {
     static const char binary[] = "\x1bLua\x54\x00\x19\x93\r\n\x1a\n";
     CHECK_FAILS(run_bytes(binary, sizeof(binary), 0, 0), HD_EPROGRAM, error,
-                "attempt to load a binary chunk");
+                "program.lua: attempt to load a binary chunk");
+    char deep[1000];
+    memset(deep, '(', sizeof(deep) - 1);
+    deep[sizeof(deep) - 1] = '\0';
+    fails(deep, "program.lua: C stack overflow");
 }
 
 static void endless_programs_are_stopped_at_their_line(void)

@@ -72,8 +72,10 @@ static void check_bound(lua_State *lua, const char *name, const char *field,
         return;
     bool minimum = field[1] == 'i';
     int bound = lua_gettop(lua);
+    // One that is none is not equal to itself, and would bound nothing.
     if (lua_type(lua, bound) != LUA_TNUMBER ||
-        lua_type(lua, value) != LUA_TNUMBER)
+        lua_type(lua, value) != LUA_TNUMBER ||
+        !lua_compare(lua, bound, bound, LUA_OPEQ))
         hdi_sandbox_fail(lua, HD_EPROGRAM,
                          "setting '%s': min and max are for numbers", name);
     if (lua_compare(lua, minimum ? value : bound, minimum ? bound : value,

@@ -14,6 +14,8 @@
 // comes to the last one ends the run.
 #include "graph/run/run.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "graph/model/agile.h"
@@ -196,14 +198,16 @@ static bool go_on(struct hd_graph *graph, struct hd_worker *worker,
 
 hd_status hdi_graph_why_stopped(struct hd_graph *graph, struct hd_error *error)
 {
-    hdi_fail(error, HD_ECANCELED, "the run was cancelled");
+    struct hd_error why = {.status = HD_OK};
+
+    hdi_fail(&why, HD_ECANCELED, "the run was cancelled");
     pthread_mutex_lock(&graph->lock);
     if (graph->failed != HD_OK) {
-        *error = graph->failure;
-        error->status = graph->failed;
+        why = graph->failure;
+        why.status = graph->failed;
     }
     pthread_mutex_unlock(&graph->lock);
-    return error->status;
+    return hdi_fail_text(error, why.status, why.text, strlen(why.text));
 }
 
 // A pass over fields begins on all processes or on none, and none waits in it

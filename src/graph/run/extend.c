@@ -349,6 +349,10 @@ void hdi_open_start(struct hd_graph *graph, uint32_t joined)
 
 // As if all passes that have joined had been counted down without running. Who
 // closes the run counts down what is left.
+//
+// Their ends are told all the same: somebody may wait for one of them, or be
+// joining behind one. What joined before keeps its extra wait, so only what
+// joins afterwards is started by that.
 void hdi_open_give_up(struct hd_graph *graph)
 {
     pthread_mutex_lock(&graph->lock);
@@ -356,10 +360,12 @@ void hdi_open_give_up(struct hd_graph *graph)
     hdi_fail(&graph->failure, HD_ECANCELED, "the run never began");
     atomic_store(&graph->stopped, true);
     graph->open.began = true; // what joins from now on ends by itself
-    uint32_t passes = graph->open.passes - graph->first;
+    uint32_t passes = graph->open.passes;
     pthread_mutex_unlock(&graph->lock);
-    atomic_fetch_add(&graph->not_run, passes);
-    atomic_fetch_sub(&graph->unfinished, passes);
+    atomic_fetch_add(&graph->not_run, passes - graph->first);
+    atomic_fetch_sub(&graph->unfinished, passes - graph->first);
+    for (uint32_t i = graph->first; i < passes; i++)
+        hdi_open_end_task(graph, &graph->tasks[i]);
     hdi_graph_count_down(graph);
 }
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "graph/model/model.h"
+#include "graph/run/run.h"
 #include "heddle/heddle.h"
 #include "tests/check.h"
 
@@ -531,6 +533,84 @@ static void what_joins_waits_for_the_beginning(bool fails)
     hd_graph_destroy(graph);
 }
 
+static atomic_int ran; // of what never begins
+
+static struct hd_graph *start_behind(hd_event before, hd_event *event)
+{
+    const struct hd_start start = {.after = &before, .after_count = 1};
+    const struct hd_graph_run_params params = {.open = true};
+    struct hd_graph *graph = create();
+
+    add_call(graph, count_one, &ran, NULL, 0, NULL, 0);
+    CHECK_OK(hd_graph_start(graph, &start, &params, event, &error), error);
+    return graph;
+}
+
+static void *wait_for_the_first(void *graph)
+{
+    struct hd_error why;
+
+    CHECK_FAILS(hdi_open_wait(graph, 0, &why), HD_ECANCELED, why,
+                "never began");
+    return NULL;
+}
+
+static void who_waits_for_a_pass_is_told_that_it_never_begins(void)
+{
+    struct hd_pool *pool = hd_runtime_pool(runtime);
+    hd_event before, event;
+    pthread_t waiter;
+
+    CHECK_OK(hd_event_create(pool, &before, &error), error);
+    struct hd_graph *graph = start_behind(before, &event);
+    CHECK(pthread_create(&waiter, NULL, wait_for_the_first, graph) == 0);
+    while (atomic_load(&graph->tasks[0].followers) == HDI_NONE)
+        sched_yield();
+    CHECK_OK(hd_event_end(pool, before, HD_EIO, "no weather", &error), error);
+    CHECK(pthread_join(waiter, NULL) == 0);
+    CHECK_FAILS(hd_graph_close(graph, &error), HD_ECANCELED, error, "never");
+    CHECK_FAILS(wait_and_release(event, &error), HD_EIO, error, "weather");
+    hd_event_release(pool, before);
+    hd_graph_destroy(graph);
+}
+
+// They wait for each other, the first of them for one that was there before.
+static void *add_a_chain(void *data)
+{
+    struct hd_graph *graph = data;
+    struct hd_error why;
+    hd_status status = HD_OK;
+
+    for (int i = 0; i < STEPS && status == HD_OK; i++) {
+        hd_pass pass = add_call(graph, count_one, &ran, NULL, 0, NULL, 0);
+        CHECK(hd_graph_order(graph, pass - 1, pass, NULL, &why) == HD_OK);
+        status = hd_graph_extend(graph, &why);
+    }
+    CHECK(status == HD_ECANCELED || status == HD_OK);
+    hd_graph_close(graph, NULL);
+    return NULL;
+}
+
+static void passes_join_a_run_that_is_given_up(void)
+{
+    struct hd_pool *pool = hd_runtime_pool(runtime);
+    hd_event before, event;
+    pthread_t adder;
+
+    CHECK_OK(hd_event_create(pool, &before, &error), error);
+    struct hd_graph *graph = start_behind(before, &event);
+    CHECK(pthread_create(&adder, NULL, add_a_chain, graph) == 0);
+    while (atomic_load(&graph->tasks[0].followers) == HDI_NONE)
+        sched_yield();
+    CHECK_OK(hd_event_end(pool, before, HD_EIO, "no weather", &error), error);
+    CHECK(pthread_join(adder, NULL) == 0);
+    CHECK_FAILS(wait_and_release(event, &error), HD_EIO, error, "weather");
+    while (atomic_load(&graph->running)) // until it has been closed and left
+        sched_yield();
+    hd_event_release(pool, before);
+    hd_graph_destroy(graph);
+}
+
 // Bad input -------------------------------------------------------------------
 
 static hd_status nothing(void *data, struct hd_graph *graph,
@@ -671,6 +751,10 @@ int main(void)
         a_cancelled_run_is_closed_too();
         what_joins_waits_for_the_beginning(false);
         what_joins_waits_for_the_beginning(true);
+        who_waits_for_a_pass_is_told_that_it_never_begins();
+        for (int i = 0; i < 50; i++)
+            passes_join_a_run_that_is_given_up();
+        CHECK(atomic_load(&ran) == 0);
         what_cannot_be_is_refused();
         for (int i = 0; i < 20; i++)
             what_is_refused_does_not_run_later();

@@ -9,6 +9,7 @@
 #include "graph/model/model.h"
 #include "graph/run/run.h"
 #include "heddle/heddle.h"
+#include "steal/event.h"
 #include "tests/check.h"
 
 // Some memory is kept on purpose the first time it is needed; what is lost is
@@ -187,6 +188,48 @@ static bool run_open(void)
     return ok;
 }
 
+// A run that comes after more events than there are records for is not begun
+// without memory for those; nor is it open then.
+static void what_cannot_be_started_is_not_open(void)
+{
+    enum {
+        MANY = 2 * HDI_EVENT_SEGMENT * HDI_EVENT_INPUTS
+    };
+    static const hd_event none[MANY];
+    const struct hd_runtime_params params = {
+        .device = "cpu", .workers = 1, .no_cache = true};
+    const struct hd_graph_run_params open = {.open = true};
+    const struct hd_start start = {.after = none, .after_count = MANY};
+    struct hd_runtime *fresh;
+    struct hd_graph *graph;
+    hd_resource r;
+    hd_event event;
+    hd_status status = HD_ENOMEM;
+    bool lacked_records = false;
+
+    CHECK_OK(hd_runtime_create(&params, &fresh, &error), error);
+    for (long n = 0; status != HD_OK; n++) {
+        CHECK_OK(hd_graph_create(fresh, &graph, &error), error);
+        CHECK(add_resource(graph, "r", &r) && add_fill(graph, r, 1));
+        shortage_begin(n);
+        status = hd_graph_start(graph, &start, &open, &event, &error);
+        shortage_end();
+        CHECK(status == HD_OK || status == HD_ENOMEM);
+        CHECK(atomic_load(&graph->running) == (status == HD_OK));
+        lacked_records |= status != HD_OK && strstr(error.text, "8192 events");
+        if (status == HD_OK)
+            CHECK_OK(hd_graph_close(graph, &error), error);
+        if (status == HD_OK)
+            CHECK_OK(hd_event_wait(hd_runtime_pool(fresh), &event, 1,
+                                   HD_FOREVER, &error),
+                     error);
+        hd_graph_destroy(graph);
+    }
+    CHECK(lacked_records);
+    hd_event_release(hd_runtime_pool(fresh), event);
+    hd_runtime_destroy(fresh);
+}
+
 // All -------------------------------------------------------------------------
 
 // True when an allocation failed.
@@ -243,6 +286,7 @@ int main(void)
     CHECK(shortage_watch(NULL));
     try_each(run_parts, "parts", 30);
     try_each(run_open, "an open run", 30);
+    what_cannot_be_started_is_not_open();
     hd_program_destroy(program);
     hd_runtime_destroy(runtime);
     return 0;

@@ -117,6 +117,19 @@ static bool run_started(struct hd_worker *worker, struct hdi_event *event,
     return false;
 }
 
+// A run that was made ready is left without having begun.
+static void never_begin(struct hd_graph *graph)
+{
+    struct hd_error never = {.status = HD_OK};
+
+    hdi_graph_release(graph);
+    hdi_fail(&never, HD_ECANCELED, "the run never began");
+    hdi_graph_miss(graph, graph->open.is, &never);
+    graph->done = 0;
+    atomic_store(&graph->cancel, false);
+    hdi_graph_leave_run(graph);
+}
+
 // Called once, when the event ends, run or not. The graph is left last: who
 // waits for its group may destroy it.
 static void drop_started(struct hdi_event *event)
@@ -130,15 +143,10 @@ static void drop_started(struct hdi_event *event)
         hdi_open_give_up(s->graph);
         return;
     }
-    if (!s->began) { // cancelled before, or what it comes after has failed
-        hdi_graph_release(s->graph);
-        struct hd_error never = {.status = HD_OK};
-        hdi_fail(&never, HD_ECANCELED, "the run never began");
-        hdi_graph_miss(s->graph, false, &never);
-        s->graph->done = 0;
-        atomic_store(&s->graph->cancel, false);
-    }
-    hdi_graph_leave_run(s->graph);
+    if (s->began)
+        hdi_graph_leave_run(s->graph);
+    else // cancelled before, or what it comes after has failed
+        never_begin(s->graph);
 }
 
 static const struct hdi_event_kind runs = {.run = run_started,
@@ -170,14 +178,18 @@ hd_status hd_graph_start(struct hd_graph *graph, const struct hd_start *start,
             hdi_event_give_back(e);
             status = hdi_fail(error, HD_ENOMEM, "no memory to start a graph");
         }
-        hdi_graph_leave_run(graph);
+        never_begin(graph);
         return status;
     }
     *room = (struct started){.graph = graph};
     graph->event = e;
     hd_group_within(&graph->group, &e->group);
-    // After an error it is dropped, and so the run is left.
-    return hdi_event_start(e, start, event, error);
+    // After an error it is dropped, and so the run is left, or to be closed.
+    status = hdi_event_start(e, start, event, error);
+    struct hd_error why;
+    if (status != HD_OK && graph->open.is)
+        hd_graph_close(graph, &why);
+    return status;
 }
 
 // The bit of the group is for launches that have been started, the flag for a

@@ -109,7 +109,11 @@ endforeach()
 target_link_directories(heddle_compiler PRIVATE ${llvm_libdir})
 target_link_libraries(heddle_compiler PRIVATE LLVM-19 Threads::Threads)
 add_dependencies(heddle_compiler_objects heddle_builtins)
-add_dependencies(heddle_objects heddle_compiler)
+# What is linked with the library runs with the module of the same sources, also where
+# one program alone is built: a dependency of objects would not be waited for.
+foreach(target heddle heddle_static)
+  add_dependencies(${target} heddle_compiler)
+endforeach()
 install(TARGETS heddle_compiler
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heddle)
 

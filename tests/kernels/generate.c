@@ -245,6 +245,40 @@ static uint32_t declare(struct maker *m, enum var_type type, bool uniform,
     return var;
 }
 
+// From `least` to `most`: any number, a power of two, or one less.
+static uint32_t number(struct maker *m, const struct pattern *p, unsigned i)
+{
+    uint32_t power = p->least[i];
+
+    if (!p->is_power[i] && !p->is_mask[i])
+        return p->least[i] + below(m, p->most[i] - p->least[i] + 1);
+    for (uint32_t k = below(m, 32); k > 0; k--)
+        power = 2 * power > p->most[i] ? p->least[i] : 2 * power;
+    return power - p->is_mask[i];
+}
+
+// What all do together stands where all are; each writes a plane of its own,
+// so that no two touch one word.
+static bool make_pattern(struct maker *m, struct stmt *s, struct place at)
+{
+    bool meets = at.uniform && !m->tree->flat && below(m, 2);
+
+    if (m->in_helper || m->tree->planes == PATTERN_PLANES ||
+        m->tree->vars >= TREE_VARS - 20)
+        return false;
+    s->kind = S_PATTERN;
+    s->part = below(m, 4);
+    s->plane = m->tree->planes++;
+    s->pattern = meets ? &patterns_together[below(m, patterns_together_count)]
+                       : &patterns_alone[below(m, patterns_alone_count)];
+    for (unsigned i = 0; i < PATTERN_NUMBERS; i++)
+        s->numbers[i] = number(m, s->pattern, i);
+    s->a = expr(m, (int)below(m, 3), false);
+    s->b = expr(m, (int)below(m, 3), true);
+    s->value = declare(m, V_UINT, s->pattern->is_same, false);
+    return true;
+}
+
 static struct stmt *block(struct maker *m, struct place at, int length);
 
 static struct stmt *inner(struct maker *m, struct place at, int length)
@@ -352,7 +386,7 @@ static struct stmt *statement(struct maker *m, struct place at)
 
     *s = (struct stmt){0};
     m->budget--;
-    switch (below(m, 21)) {
+    switch (below(m, 24)) {
     case 0:
     case 1: {
         bool uniform = at.uniform && below(m, 3) == 0;
@@ -477,6 +511,12 @@ static struct stmt *statement(struct maker *m, struct place at)
         s->kind = S_PRINT;
         s->a = expr(m, 3, false);
         return s;
+    case 21:
+    case 22:
+    case 23:
+        if (!make_pattern(m, s, at))
+            break;
+        return s;
     case 14:
         if (m->in_helper)
             break;
@@ -503,6 +543,22 @@ static struct stmt *block(struct maker *m, struct place at, int length)
     }
     if (at.depth)
         m->in_scope = old;
+    return first;
+}
+
+// Some in a row, where all work-items are.
+static struct stmt *patterns(struct maker *m, uint32_t count)
+{
+    struct stmt *first = NULL, **end = &first;
+
+    for (; count > 0; count--) {
+        struct stmt *s = node(m);
+        *s = (struct stmt){0};
+        if (!make_pattern(m, s, (struct place){.uniform = true}))
+            break;
+        *end = s;
+        end = &s->next;
+    }
     return first;
 }
 
@@ -533,11 +589,15 @@ struct tree *tree_make(uint64_t seed)
     tree->rows = tree->picture && below(&m, 3);
     tree->wary = below(&m, 4) == 0;
     tree->prints = below(&m, 4) == 0;
+    tree->line = below(&m, 2);
     if (below(&m, 6) == 0) {
-        tree->required[0] = 8;
-        tree->required[1] = 4;
+        tree->required[0] = tree->line ? 1u << (3 + below(&m, 8)) : 8;
+        tree->required[1] = tree->line ? 1 : 4;
         tree->required[2] = 1;
     }
+    // Short ones are compiled soon, and little is in the way of rules.
+    bool is_short = below(&m, 2);
+    int length = is_short ? 2 : 9;
     m.in_helper = true;
     for (int i = 0; i < TREE_HELPERS; i++) {
         struct helper *h = &tree->helpers[i];
@@ -556,11 +616,12 @@ struct tree *tree_make(uint64_t seed)
     }
     m.in_helper = false;
     m.in_scope = 0;
-    m.budget = tree->flat ? 10 : 40;
-    tree->body = block(&m, (struct place){.uniform = true}, 9);
+    m.budget = is_short ? 4 : tree->flat ? 10 : 40;
+    tree->body = block(&m, (struct place){.uniform = true}, length);
     if (below(&m, 4) == 0)
         *end_of(&tree->body) = may_return(&m, true, expr(&m, 3, true));
-    *end_of(&tree->body) = block(&m, (struct place){.uniform = true}, 9);
+    *end_of(&tree->body) = patterns(&m, 1 + below(&m, 3));
+    *end_of(&tree->body) = block(&m, (struct place){.uniform = true}, length);
     if (below(&m, 2)) {
         *end_of(&tree->body) = may_return(&m, false, expr(&m, 3, false));
         *end_of(&tree->body) = block(&m, (struct place){.free = true}, 4);

@@ -22,7 +22,7 @@ struct group {
     bool in_helper;
     struct mask left, again, back; // who met break, continue, return
     uint32_t *out, *tally, *canvas;
-    uint32_t (*cells)[TREE_MEMBERS];
+    uint32_t (*cells)[TREE_MEMBERS], *trail;
     struct tree_printed *printed;
 };
 
@@ -492,6 +492,42 @@ static void collect(struct group *g, const struct stmt *s, unsigned i)
     g->vars[s->value][i][0] = results[s->part];
 }
 
+static void run_phase(struct group *g, const struct pattern_phase *phase,
+                      struct pattern_lane *lanes, struct mask mask,
+                      uint32_t step)
+{
+    if (phase->run)
+        FOR_ITEMS(mask)
+    phase->run(&lanes[i], step);
+}
+
+static void run_pattern(struct group *g, const struct stmt *s, struct mask mask)
+{
+    const struct pattern *p = s->pattern;
+    static struct pattern_lane lanes[TREE_ITEMS];
+    uint32_t *plane = &g->trail[s->plane * PATTERN_PLANE];
+
+    FOR_ITEMS(mask)
+    lanes[i] = (struct pattern_lane){.id = line(g, i),
+                                     .line = i,
+                                     .items = g->items,
+                                     .n = g->launch->n,
+                                     .a = number(g, s->a, i),
+                                     .b = number(g, s->b, i),
+                                     .numbers = {s->numbers[0], s->numbers[1]},
+                                     .from = g->launch->from,
+                                     .to = &plane[PATTERN_BEFORE],
+                                     .shared = g->shared};
+    run_phase(g, &p->first, lanes, mask, 0);
+    for (uint32_t step = pattern_begin(p, s->numbers[0], g->items);
+         pattern_goes_on(p, step, g->items); step = pattern_next(p, step))
+        for (unsigned k = 0; k < 2; k++)
+            run_phase(g, &p->turn[k], lanes, mask, step);
+    run_phase(g, &p->last, lanes, mask, 0);
+    FOR_ITEMS(mask)
+    g->vars[s->value][i][0] = lanes[i].result;
+}
+
 static struct mask statement(struct group *g, const struct stmt *s,
                              struct mask mask)
 {
@@ -625,6 +661,9 @@ static struct mask statement(struct group *g, const struct stmt *s,
         FOR_ITEMS(mask)
         g->canvas[line(g, i)] = number(g, s->a, i);
         break;
+    case S_PATTERN:
+        run_pattern(g, s, mask);
+        break;
     }
     return mask;
 }
@@ -650,7 +689,7 @@ static struct mask block(struct group *g, const struct stmt *s,
 
 void tree_interpret(const struct tree *tree, const struct tree_launch *l,
                     uint32_t *out, uint32_t tally[TREE_SUMS], uint32_t *canvas,
-                    uint32_t (*cells)[TREE_MEMBERS],
+                    uint32_t (*cells)[TREE_MEMBERS], uint32_t *trail,
                     struct tree_printed *printed)
 {
     uint32_t groups[3];
@@ -669,6 +708,7 @@ void tree_interpret(const struct tree *tree, const struct tree_launch *l,
         g->tally = tally;
         g->canvas = canvas;
         g->cells = cells;
+        g->trail = trail;
         g->printed = printed;
         g->left = g->again = g->back = (struct mask){0};
         g->id[0] = id % groups[0];

@@ -288,6 +288,50 @@ static void member(const struct printer *p, const struct stmt *s)
     fputs(");\n", p->file);
 }
 
+static void barrier_of(const struct printer *p, const struct pattern *pattern)
+{
+    if (pattern->meets)
+        fputs("BARRIER;\n", p->file);
+}
+
+static void pattern(const struct printer *p, const struct stmt *s)
+{
+    static const char *const types[] = {"int", "uint", "long", "ulong"};
+    static const char *const loops[] = {
+        [PATTERN_UP] = "for (uint s = 1; s < ITEMS; s *= 2)",
+        [PATTERN_DOWN] = "for (uint s = n0; s > 0; s /= 2)",
+        [PATTERN_HALF] = "for (uint s = ITEMS / 2; s > 0; s /= 2)"};
+    const struct pattern *is = s->pattern;
+    FILE *f = p->file;
+
+    fprintf(f,
+            "uint v%u;\n{ // %s\ntypedef %s position;\n"
+            "const position id = (position)place%s;\n"
+            "const uint n0 = %uu, n1 = %uu;\nconst uint a = ",
+            s->value, is->name, types[s->part],
+            p->tree->flat ? "" : ", l = (position)LINE", s->numbers[0],
+            s->numbers[1]);
+    expr(p, s->a);
+    fputs(";\nconst uint b = ", f);
+    expr(p, s->b);
+    fprintf(f, ";\nglobal uint *const to = trail + %u;\nuint r = 0, t = 0;\n",
+            s->plane * PATTERN_PLANE + PATTERN_BEFORE);
+    fprintf(f, "%s\n", is->first.text);
+    barrier_of(p, is);
+    if (is->loop != PATTERN_ONCE) {
+        fprintf(f, "%s {\n", loops[is->loop]);
+        for (unsigned k = 0; k < 2 && is->turn[k].text; k++) {
+            fprintf(f, "%s\n", is->turn[k].text);
+            barrier_of(p, is);
+        }
+        fputs("}\n", f);
+    }
+    if (is->last.text)
+        fprintf(f, "%s\n", is->last.text);
+    barrier_of(p, is);
+    fprintf(f, "v%u = r;\n}\n", s->value);
+}
+
 static void statement(const struct printer *p, const struct stmt *s)
 {
     static const char *const sums[TREE_SUMS] = {"add", "xor", "or",
@@ -473,6 +517,9 @@ static void statement(const struct printer *p, const struct stmt *s)
                   "memory_order_acq_rel, memory_scope_work_item);\n",
                   f);
         break;
+    case S_PATTERN:
+        pattern(p, s);
+        break;
     }
 }
 
@@ -550,14 +597,24 @@ void tree_print(const struct tree *tree, FILE *f)
         fprintf(f, "%uu,", TREE_AT(i));
     fputs("};\n"
           "struct pack { uint a; ushort b; uchar c; };\n"
-          "#define LINE (get_local_id(0) + get_local_size(0) * "
-          "(get_local_id(1) + get_local_size(1) * get_local_id(2)))\n"
-          "#define ITEMS (uint)(get_local_size(0) * get_local_size(1) * "
-          "get_local_size(2))\n"
-          "#define WHOLE (get_global_size(0) * get_global_size(1) * "
-          "get_global_size(2))\n"
-          "#define AT(d) (get_global_id(d) - get_global_offset(d))\n"
-          "constant sampler_t edge = CLK_ADDRESS_CLAMP_TO_EDGE;\n"
+          "#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)\n"
+          "struct three { uint x, y, z; };\n"
+          "struct four { uint n; ushort h[2]; uint w[2]; };\n",
+          f);
+    fputs(tree->line
+              ? "#define LINE get_local_id(0)\n"
+                "#define ITEMS (uint)get_local_size(0)\n"
+                "#define WHOLE get_global_size(0)\n"
+                "#define AT(d) get_global_id(d)\n"
+              : "#define LINE (get_local_id(0) + get_local_size(0) * "
+                "(get_local_id(1) + get_local_size(1) * get_local_id(2)))\n"
+                "#define ITEMS (uint)(get_local_size(0) * get_local_size(1) * "
+                "get_local_size(2))\n"
+                "#define WHOLE (get_global_size(0) * get_global_size(1) * "
+                "get_global_size(2))\n"
+                "#define AT(d) (get_global_id(d) - get_global_offset(d))\n",
+          f);
+    fputs("constant sampler_t edge = CLK_ADDRESS_CLAMP_TO_EDGE;\n"
           "constant sampler_t border = CLK_ADDRESS_CLAMP;\n"
           "constant sampler_t mixed = "
           "CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_LINEAR;\n"
@@ -594,7 +651,8 @@ void tree_print(const struct tree *tree, FILE *f)
     fprintf(f,
             "void k(__global uint *all, __global const uint *input, uint n, "
             "struct pack pack, __global uint *sizes, __global struct cell "
-            "*cells%s%s%s) {\n",
+            "*cells, __global const uint *from, __global uint *trail"
+            "%s%s%s) {\n",
             tree->picture ? ", read_only image2d_t picture, read_only "
                             "image2d_t signs, read_only image2d_t floats, "
                             "read_only image1d_t row, read_only image3d_t "
@@ -605,11 +663,13 @@ void tree_print(const struct tree *tree, FILE *f)
                            : "write_only image2d_t canvas",
             tree->local_argument ? ", SHARED *shared" : "");
     fprintf(f,
-            "%s place = AT(0) + get_global_size(0) * (AT(1) + "
-            "get_global_size(1) * AT(2));\n"
+            "%s place = %s;\n"
             "__global uint *out = all + 5 * place;\n"
             "uint d = 1;\n",
-            tree->seed % 2 ? "long" : "int");
+            tree->seed % 2 ? "long" : "int",
+            tree->line ? "AT(0)"
+                       : "AT(0) + get_global_size(0) * (AT(1) + "
+                         "get_global_size(1) * AT(2))");
     if (!tree->flat)
         group(tree, f);
     block(&p, tree->body);

@@ -18,14 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernel/program.h"
-#include "launch/memory/image.h"
 #include "tests/check.h"
-#include "tests/kernels/tree.h"
-
-enum {
-    MAX_ITEMS = 1280
-};
+#include "tests/kernels/trial.h"
 
 static const struct {
     unsigned dims;
@@ -38,41 +32,6 @@ static const struct {
     {2, {40, 6}, {20, 2}, {0}},   {3, {5, 4, 3}, {2, 3, 2}, {1, 2, 3}},
     {1, {60}, {0}, {7}},          {1, {1024}, {1024}, {0}},
     {2, {64, 20}, {64, 16}, {0}},
-};
-
-enum {
-    MAX_ARGS = 14,
-    CELLS = 5, // the argument
-    SHEET = 5, // pictures
-    CANVAS,    // two, of which a kernel gets one
-    PICTURES = CANVAS + 2
-};
-
-struct trial {
-    struct hd_runtime *runtime;
-    const char *folder; // of binaries; NULL: kernels are compiled
-    bool writes;        // them
-    unsigned long tried;
-    unsigned long told, untold; // arguments whose footprint is rows, or all
-    unsigned long told_texels, untold_texels; // the same of images
-    struct hd_buffer *out, *input, *sizes, *tally, *floats, *sheet, *canvas,
-        *broad, *cells;
-    // The input, also as signed numbers, as floats, as a row and as a box; what
-    // is read near by; and what is painted, in two shapes.
-    struct hd_image *pictures[PICTURES];
-    FILE *paper;     // what kernels print
-    const char *cpu; // NULL: the one at hand
-    bool gpu;        // beside the processor, whose memory buffers are in
-};
-
-// What a kernel is given; of buffers and images, the memory, and of images what
-// they are.
-struct given {
-    struct hd_arg args[MAX_ARGS];
-    struct hd_buffer *of[MAX_ARGS];
-    const struct hdi_image *images[MAX_ARGS];
-    unsigned count;
-    unsigned canvas; // which, where there are pictures
 };
 
 static hd_status launch_kernel(const struct trial *t,
@@ -90,9 +49,9 @@ static hd_status launch_kernel(const struct trial *t,
 // What was computed elsewhere is in host memory afterwards.
 static void bring_home(const struct trial *t)
 {
-    struct hd_buffer *const buffers[] = {t->out,    t->sizes,  t->tally,
-                                         t->cells,  t->canvas, t->broad,
-                                         t->floats, t->sheet,  t->input};
+    struct hd_buffer *const buffers[] = {
+        t->out,  t->sizes, t->tally,  t->cells, t->canvas, t->broad,
+        t->from, t->trail, t->floats, t->sheet, t->input};
 
     for (unsigned i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)
         CHECK(hd_buffer_host(buffers[i]));
@@ -100,6 +59,8 @@ static void bring_home(const struct trial *t)
 
 static bool fits(const struct tree *tree, const struct tree_launch *launch)
 {
+    if (tree->line && launch->dims > 1)
+        return false;
     for (unsigned d = 0; d < 3; d++)
         if (tree->required[d] && launch->local[d] != tree->required[d])
             return launch->local[0] == 0;
@@ -145,214 +106,6 @@ static bool same_tally(const struct trial *t, const struct tree *tree,
     return true;
 }
 
-static struct hd_buffer *canvas_of(const struct trial *t,
-                                   const struct tree *tree)
-{
-    return tree->rows ? t->broad : t->canvas;
-}
-
-// Where a work-item paints.
-static uint32_t own_texel(const struct tree *tree,
-                          const struct tree_launch *launch, uint32_t item)
-{
-    uint32_t width = launch->global[0];
-
-    return tree->rows ? item / width * TREE_BROAD + item % width : item;
-}
-
-static uint32_t items_of(const struct tree_launch *launch)
-{
-    return launch->global[0] * launch->global[1] * launch->global[2];
-}
-
-// Texels that nobody owns are 0.
-static void begin_canvas(const struct trial *t, const struct tree *tree,
-                         const struct tree_launch *launch)
-{
-    struct hd_buffer *buffer = canvas_of(t, tree);
-    uint32_t *canvas = hd_buffer_host(buffer);
-
-    memset(canvas, 0, hd_buffer_size(buffer));
-    for (uint32_t i = 0; i < items_of(launch); i++)
-        canvas[own_texel(tree, launch, i)] = i + 1;
-}
-
-// Whether work-items' own texels were painted, and no others.
-static bool same_canvas(const struct trial *t, const struct tree *tree,
-                        unsigned shape, const struct tree_launch *launch,
-                        const uint32_t *expected)
-{
-    struct hd_buffer *buffer = canvas_of(t, tree);
-    static uint32_t texels[TREE_BROAD * TREE_TALL];
-    const uint32_t *canvas = hd_buffer_host(buffer);
-
-    memset(texels, 0, sizeof(texels));
-    for (uint32_t i = 0; i < items_of(launch); i++)
-        texels[own_texel(tree, launch, i)] = expected[i];
-    for (uint32_t i = 0; i < hd_buffer_size(buffer) / 4; i++)
-        if (canvas[i] != texels[i]) {
-            fprintf(stderr, "seed %llu, shape %u: texel %u is %u, not %u\n",
-                    (unsigned long long)tree->seed, shape, i, canvas[i],
-                    texels[i]);
-            return false;
-        }
-    return true;
-}
-
-static void begin_cells(const struct trial *t,
-                        uint32_t expected[][TREE_MEMBERS])
-{
-    struct tree_cell *cells = hd_buffer_host(t->cells);
-
-    for (unsigned i = 0; i < MAX_ITEMS * TREE_CELLS; i++) {
-        uint32_t *m = expected[i];
-        for (unsigned k = 0; k < TREE_MEMBERS; k++)
-            m[k] = tree_cell_start(i, k);
-        cells[i] = (struct tree_cell){.a = m[0],
-                                      .b = (uint8_t)m[1],
-                                      .c = {(uint16_t)m[2], (uint16_t)m[3]},
-                                      .s = (int8_t)m[4],
-                                      .d = m[5],
-                                      .f = (float)m[6],
-                                      .g = m[7]};
-    }
-}
-
-static bool same_cells(const struct trial *t, const struct tree *tree,
-                       unsigned shape, uint32_t expected[][TREE_MEMBERS])
-{
-    const struct tree_cell *cells = hd_buffer_host(t->cells);
-
-    for (unsigned i = 0; i < MAX_ITEMS * TREE_CELLS; i++) {
-        const struct tree_cell *c = &cells[i];
-        const uint32_t is[TREE_MEMBERS] = {
-            c->a,           c->b,           c->c[0],        c->c[1],
-            (uint32_t)c->s, (uint32_t)c->d, (uint32_t)c->f, c->g};
-        for (unsigned k = 0; k < TREE_MEMBERS; k++)
-            if (is[k] != expected[i][k]) {
-                fprintf(stderr,
-                        "seed %llu, shape %u: member %u of cell %u is %u, not "
-                        "%u\n",
-                        (unsigned long long)tree->seed, shape, k, i, is[k],
-                        expected[i][k]);
-                return false;
-            }
-    }
-    return true;
-}
-
-// Footprints ------------------------------------------------------------------
-
-static bool touches(const struct hd_touched *t, uint64_t byte)
-{
-    if (t->kind != HD_TOUCHES_ROWS)
-        return t->kind == HD_TOUCHES_ALL;
-    for (uint64_t i = 0; i < t->count[1]; i++)
-        for (uint64_t j = 0; j < t->count[0]; j++) {
-            int64_t begin = t->begin + (int64_t)(i * t->stride[1]) +
-                            (int64_t)(j * t->stride[0]);
-            if ((int64_t)byte >= begin &&
-                (int64_t)byte < begin + (int64_t)t->bytes)
-                return true;
-        }
-    return false;
-}
-
-static void find_footprints(const struct hd_kernel *kernel,
-                            const struct hd_range *range,
-                            const struct given *given,
-                            const struct hd_piece *piece,
-                            struct hd_footprint found[MAX_ARGS])
-{
-    struct hd_error error;
-
-    CHECK_OK(hdi_kernel_footprint(kernel, range, given->args, given->count,
-                                  piece, given->images, found, &error),
-             error);
-}
-
-// What is said not to be read of this memory, as whatever it is given for,
-// becomes something else.
-static void hide(struct hd_buffer *buffer, const struct given *given,
-                 const struct hd_footprint *found)
-{
-    uint32_t *words = hd_buffer_host(buffer);
-
-    for (uint64_t w = 0; w < hd_buffer_size(buffer) / 4; w++) {
-        bool read = false;
-        for (unsigned i = 0; i < given->count && !read; i++)
-            read = given->of[i] == buffer && touches(&found[i].read, 4 * w);
-        if (!read)
-            words[w] ^= 0x5a5a5a5a;
-    }
-}
-
-// Whether results were written where that was said alone.
-static bool same_writes(const struct trial *t, const struct tree *tree,
-                        unsigned shape, const struct hd_footprint *all)
-{
-    const uint32_t *out = hd_buffer_host(t->out);
-    const struct tree_cell *cells = hd_buffer_host(t->cells);
-
-    for (unsigned i = 0; i < MAX_ITEMS * TREE_RESULTS; i++)
-        if (out[i] != 0xdeadbeefu && !touches(&all[0].write, 4 * i)) {
-            fprintf(stderr,
-                    "seed %llu, shape %u: result %u is written, which is not "
-                    "in the footprint\n",
-                    (unsigned long long)tree->seed, shape, i);
-            return false;
-        }
-    for (unsigned i = 0; i < MAX_ITEMS * TREE_CELLS; i++)
-        if (cells[i].a != tree_cell_start(i, 0) &&
-            !touches(&all[CELLS].write, i * sizeof(*cells))) {
-            fprintf(stderr,
-                    "seed %llu, shape %u: cell %u is written, which is not in "
-                    "the footprint\n",
-                    (unsigned long long)tree->seed, shape, i);
-            return false;
-        }
-    return true;
-}
-
-static struct hd_piece group_of(const struct tree_launch *launch, uint32_t item)
-{
-    const uint32_t *n = launch->global;
-    const uint32_t at[3] = {item % n[0], item / n[0] % n[1],
-                            item / n[0] / n[1]};
-    struct hd_piece piece;
-
-    for (unsigned d = 0; d < 3; d++) {
-        piece.first[d] = at[d] / launch->local[d];
-        piece.count[d] = 1;
-    }
-    return piece;
-}
-
-// The same of some work-groups by themselves.
-static bool same_groups(const struct trial *t, const struct tree *tree,
-                        unsigned shape, const struct hd_kernel *kernel,
-                        const struct hd_range *range, const struct given *given,
-                        const struct tree_launch *launch)
-{
-    const uint32_t *out = hd_buffer_host(t->out);
-    const uint32_t items = items_of(launch);
-    struct hd_footprint found[MAX_ARGS];
-
-    for (uint32_t i = 0; i < items; i += (items + 1) / 2) {
-        struct hd_piece piece = group_of(launch, i);
-        find_footprints(kernel, range, given, &piece, found);
-        for (uint32_t r = i * TREE_RESULTS; r < (i + 1) * TREE_RESULTS; r++)
-            if (out[r] != 0xdeadbeefu && !touches(&found[0].write, 4 * r)) {
-                fprintf(stderr,
-                        "seed %llu, shape %u: result %u is written, which is "
-                        "not in the footprint of its work-group\n",
-                        (unsigned long long)tree->seed, shape, r);
-                return false;
-            }
-    }
-    return true;
-}
-
 // Launch with what is printed on paper.
 static hd_status launch_on_paper(const struct trial *t,
                                  const struct hd_kernel *kernel,
@@ -395,35 +148,16 @@ static bool same_lines(const struct trial *t, const struct tree *tree,
     return false;
 }
 
-// What the kernel finds.
-static void begin_memory(const struct trial *t, const struct tree *tree,
-                         const struct tree_launch *launch,
-                         uint32_t (*cells)[TREE_MEMBERS])
-{
-    uint32_t *out = hd_buffer_host(t->out);
-    struct hd_error error;
-
-    CHECK_OK(hd_buffer_write(t->input, 0, launch->input, sizeof(launch->input),
-                             &error),
-             error);
-    for (unsigned i = 0; i < MAX_ITEMS * TREE_RESULTS; i++)
-        out[i] = 0xdeadbeefu;
-    for (unsigned i = 0; i < TREE_INPUT; i++)
-        ((float *)hd_buffer_host(t->floats))[i] =
-            (float)TREE_FLOAT(launch->input[i]);
-    memcpy(hd_buffer_host(t->sheet), launch->sheet, sizeof(launch->sheet));
-    begin_canvas(t, tree, launch);
-    begin_cells(t, cells);
-}
-
 static struct given give(const struct trial *t, const struct tree *tree,
                          const uint32_t *n, const struct tree_pack *pack)
 {
     struct given g = {.args = {HD_BUFFER(t->out), HD_BUFFER(t->input),
                                HD_VALUE(*n), HD_VALUE(*pack),
-                               HD_BUFFER(t->sizes), HD_BUFFER(t->cells)},
-                      .of = {t->out, t->input, NULL, NULL, t->sizes, t->cells},
-                      .count = CELLS + 1};
+                               HD_BUFFER(t->sizes), HD_BUFFER(t->cells),
+                               HD_BUFFER(t->from), HD_BUFFER(t->trail)},
+                      .of = {t->out, t->input, NULL, NULL, t->sizes, t->cells,
+                             t->from, t->trail},
+                      .count = TRAIL + 1};
 
     for (unsigned i = 0; tree->picture && i <= CANVAS; i++) {
         struct hd_image *image = t->pictures[i + (i == CANVAS && tree->rows)];
@@ -435,21 +169,6 @@ static struct given give(const struct trial *t, const struct tree *tree,
     if (tree->local_argument)
         g.args[g.count++] = (struct hd_arg)HD_LOCAL(4096);
     return g;
-}
-
-static void count_told(struct trial *t, const struct given *g,
-                       const struct hd_footprint *all)
-{
-    for (unsigned i = 0; i < g->count; i++) {
-        bool rows = all[i].read.kind == HD_TOUCHES_ROWS ||
-                    all[i].write.kind == HD_TOUCHES_ROWS;
-        bool whole = all[i].read.kind == HD_TOUCHES_ALL ||
-                     all[i].write.kind == HD_TOUCHES_ALL;
-        t->told += rows;
-        t->untold += whole;
-        t->told_texels += g->images[i] && rows;
-        t->untold_texels += g->images[i] && whole;
-    }
 }
 
 static hd_status launch_tree(const struct trial *t, const struct tree *tree,
@@ -476,33 +195,34 @@ static bool same_hidden(const struct trial *t, const struct tree *tree,
                         const uint32_t *expected)
 {
     static uint32_t cells[MAX_ITEMS * TREE_CELLS][TREE_MEMBERS];
-    struct hd_buffer *const hidden[] = {t->input, t->floats, t->sheet,
-                                        canvas_of(t, tree)};
-    const uint32_t items = items_of(launch);
+    static uint32_t trail[PATTERN_PLANES * PATTERN_PLANE];
+    struct hd_buffer *const hidden[] = {t->input, t->from, t->floats, t->sheet,
+                                        trial_canvas(t, tree)};
+    const uint32_t items = trial_items(launch);
     const struct hd_piece piece =
-        group_of(launch, (uint32_t)(tree->seed * 7 + shape * 31) % items);
+        trial_group(launch, (uint32_t)(tree->seed * 7 + shape * 31) % items);
     struct hd_footprint found[MAX_ARGS];
     struct hd_error error;
 
-    begin_memory(t, tree, launch, cells);
-    find_footprints(kernel, range, g, &piece, found);
+    trial_begin(t, tree, launch, cells, trail);
+    trial_find_footprints(kernel, range, g, &piece, found);
     for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
-        hide(hidden[i], g, found);
+        trial_hide(hidden[i], g, found);
     static uint32_t before[TREE_BROAD * TREE_TALL];
-    memcpy(before, hd_buffer_host(canvas_of(t, tree)),
-           hd_buffer_size(canvas_of(t, tree)));
+    memcpy(before, hd_buffer_host(trial_canvas(t, tree)),
+           hd_buffer_size(trial_canvas(t, tree)));
     CHECK_OK(launch_tree(t, tree, kernel, range, g, &error), error);
     const uint32_t *out = hd_buffer_host(t->out);
-    const uint32_t *canvas = hd_buffer_host(canvas_of(t, tree));
+    const uint32_t *canvas = hd_buffer_host(trial_canvas(t, tree));
     for (uint32_t i = 0; i < items; i++) {
-        struct hd_piece own = group_of(launch, i);
-        uint32_t texel = own_texel(tree, launch, i);
+        struct hd_piece own = trial_group(launch, i);
+        uint32_t texel = trial_texel(tree, launch, i);
         if (memcmp(own.first, piece.first, sizeof(own.first)) != 0)
             continue;
         if (memcmp(&out[i * TREE_RESULTS], &expected[i * TREE_RESULTS],
                    4 * TREE_RESULTS) != 0 ||
             (canvas[texel] != before[texel] &&
-             !touches(&found[g->canvas].write, 4 * texel))) {
+             !trial_touches(&found[g->canvas].write, 4 * texel))) {
             fprintf(stderr,
                     "seed %llu, shape %u: work-item %u touches texels that "
                     "are not in the footprint of its work-group\n",
@@ -523,6 +243,7 @@ static bool same(struct trial *t, const struct tree *tree,
 
     static uint32_t expected[MAX_ITEMS * TREE_RESULTS], painted[MAX_ITEMS];
     static uint32_t kept[MAX_ITEMS * TREE_CELLS][TREE_MEMBERS];
+    static uint32_t trail[PATTERN_PLANES * PATTERN_PLANE];
     struct tree_launch launch = {.dims = shapes[shape].dims,
                                  .n = (uint32_t)tree->seed % 7 + shape,
                                  .sub_group = t->gpu ? 32 : 16};
@@ -538,7 +259,7 @@ static bool same(struct trial *t, const struct tree *tree,
         bool used = d < launch.dims;
         launch.global[d] = used ? shapes[shape].global[d] : 1;
         launch.local[d] = used ? shapes[shape].local[d] : 1;
-        launch.offset[d] = shapes[shape].offset[d];
+        launch.offset[d] = tree->line ? 0 : shapes[shape].offset[d];
         range.global[d] = used ? launch.global[d] : 0;
         range.local[d] = used ? launch.local[d] : 0;
         range.offset[d] = launch.offset[d];
@@ -547,21 +268,24 @@ static bool same(struct trial *t, const struct tree *tree,
         return true;
     for (unsigned i = 0; i < TREE_INPUT; i++)
         launch.input[i] = i * 0x01000193u ^ (uint32_t)tree->seed;
+    for (unsigned i = 0; i < PATTERN_FROM; i++)
+        launch.from[i] = pattern_from(i);
     for (unsigned i = 0; i < TREE_WIDE * TREE_HIGH; i++)
         launch.sheet[i] = i * TREE_MIX ^ (uint32_t)tree->seed;
     for (unsigned i = 0; i < MAX_ITEMS * TREE_RESULTS; i++)
         expected[i] = 0xdeadbeefu;
     for (unsigned i = 0; i < MAX_ITEMS; i++)
         painted[i] = i + 1;
-    begin_memory(t, tree, &launch, kept);
+    trial_begin(t, tree, &launch, kept, trail);
 
     const struct given given = give(t, tree, &launch.n, &pack);
     struct hd_footprint all[MAX_ARGS];
-    find_footprints(kernel, &range, &given, NULL, all);
-    count_told(t, &given, all);
-    hide(t->input, &given, all);
-    hide(t->floats, &given, all);
-    hide(t->sheet, &given, all);
+    trial_find_footprints(kernel, &range, &given, NULL, all);
+    trial_count_told(t, &given, all);
+    trial_hide(t->input, &given, all);
+    trial_hide(t->from, &given, all);
+    trial_hide(t->floats, &given, all);
+    trial_hide(t->sheet, &given, all);
     hd_status status = launch_tree(t, tree, kernel, &range, &given, &error);
     if (status == HD_ENOTSUP && t->cpu)
         SKIP(error.text);
@@ -572,12 +296,13 @@ static bool same(struct trial *t, const struct tree *tree,
     }
     bool grouped = launch.local[0] > 0;
     if (grouped &&
-        !same_groups(t, tree, shape, kernel, &range, &given, &launch))
+        !trial_same_groups(t, tree, shape, kernel, &range, &given, &launch))
         return false;
     if (!grouped)
         for (unsigned d = 0; d < 3; d++)
             launch.local[d] = tree->flat ? 1 : sizes[d];
-    tree_interpret(tree, &launch, expected, tally, painted, kept, &printed);
+    tree_interpret(tree, &launch, expected, tally, painted, kept, trail,
+                   &printed);
     for (unsigned i = 0; i < MAX_ITEMS * TREE_RESULTS; i++)
         if (out[i] != expected[i]) {
             fprintf(stderr,
@@ -589,9 +314,10 @@ static bool same(struct trial *t, const struct tree *tree,
             return false;
         }
     return same_lines(t, tree, shape, &printed) &&
-           same_writes(t, tree, shape, all) &&
-           same_canvas(t, tree, shape, &launch, painted) &&
-           same_cells(t, tree, shape, kept) &&
+           trial_same_writes(t, tree, shape, all) &&
+           trial_same_canvas(t, tree, shape, &launch, painted) &&
+           trial_same_cells(t, tree, shape, kept) &&
+           trial_same_trail(t, tree, shape, trail) &&
            same_tally(t, tree, program, shape, tally) &&
            (!tree->picture || !grouped ||
             (same_hidden(t, tree, shape, kernel, &range, &given, &launch,
@@ -747,6 +473,11 @@ int main(int argc, char **argv)
                               MAX_ITEMS * TREE_CELLS * sizeof(struct tree_cell),
                               &t.cells, &error),
              error);
+    CHECK_OK(hd_buffer_create(t.runtime, PATTERN_FROM * 4, &t.from, &error),
+             error);
+    CHECK_OK(hd_buffer_create(t.runtime, PATTERN_PLANES * PATTERN_PLANE * 4,
+                              &t.trail, &error),
+             error);
     const struct {
         enum hd_channel_type type;
         uint32_t width, height, depth;
@@ -780,6 +511,8 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < PICTURES; i++)
         hd_image_destroy(t.pictures[i]);
     fclose(t.paper);
+    hd_buffer_destroy(t.trail);
+    hd_buffer_destroy(t.from);
     hd_buffer_destroy(t.cells);
     hd_buffer_destroy(t.broad);
     hd_buffer_destroy(t.canvas);

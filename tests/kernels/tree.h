@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tests/kernels/pattern.h"
+
 enum {
     TREE_VARS = 160,
     TREE_ITEMS = 1024,             // most work-items of a group
@@ -142,7 +144,8 @@ enum stmt_kind {
     S_COLLECT, // part: enum collective
     S_CALL,
     S_STORE,
-    S_PAINT // one's own texel
+    S_PAINT,  // one's own texel
+    S_PATTERN // part: which type its ids have
 };
 
 // Functions that a group or a sub-group calls together.
@@ -165,6 +168,8 @@ struct stmt {
     uint32_t part;  // component, helper, bits of falling through
     struct expr *a, *b;
     struct stmt *body[4]; // branches, cases
+    const struct pattern *pattern;
+    uint32_t numbers[PATTERN_NUMBERS], plane; // of a pattern
     struct stmt *next;
 };
 
@@ -184,8 +189,9 @@ struct tree {
     bool rows;            // each row of work-items paints a row of texels
     bool wary;            // much is volatile
     bool prints;
+    bool line; // for launches of one dimension, without an offset
     bool flat; // nothing asks for groups; much asks for borders, as filters do
-    unsigned vars;
+    unsigned vars, planes;
     enum var_type types[TREE_VARS];
     struct helper helpers[TREE_HELPERS];
     struct stmt *body;
@@ -199,6 +205,7 @@ struct tree_launch {
     uint32_t n;
     uint32_t sub_group; // work-items of one, but of the last of a work-group
     uint32_t input[TREE_INPUT], sheet[TREE_WIDE * TREE_HIGH];
+    uint32_t from[PATTERN_FROM];
 };
 
 // Lines with a number each, in any order.
@@ -246,6 +253,7 @@ static inline bool tree_gives_value(enum stmt_kind kind)
     case S_SUM:
     case S_COLLECT:
     case S_CALL:
+    case S_PATTERN:
         return true;
     default:
         return false;
@@ -312,11 +320,11 @@ void tree_print(const struct tree *tree, FILE *file);
 
 // Write the TREE_RESULTS results of every work-item of the launch to out, what
 // the program's own variables hold then to `tally`, the texels that work-items
-// give a value to `canvas`, and what they do with their cells to `cells`; add
-// the lines they print to `printed`.
+// give a value to `canvas`, what they do with their cells to `cells` and with
+// the planes of patterns to `trail`; add the lines they print to `printed`.
 void tree_interpret(const struct tree *tree, const struct tree_launch *launch,
                     uint32_t *out, uint32_t tally[TREE_SUMS], uint32_t *canvas,
-                    uint32_t (*cells)[TREE_MEMBERS],
+                    uint32_t (*cells)[TREE_MEMBERS], uint32_t *trail,
                     struct tree_printed *printed);
 
 #endif

@@ -86,6 +86,12 @@ static const struct {
      "  a[a[get_global_id(0)]] = b[l];\n"
      "}\n",
      "line 5: writes to scattered addresses\n"},
+    {"kernel void k(global const int *a, global int *b, int n) {\n"
+     "  for (int i = 0; i < n; i++)\n"
+     "    b[i] =\n"
+     "      a[3 * i & 63];\n"
+     "}\n",
+     "line 4: loop stays scalar: LLVM mistakes an index that wraps\n"},
     // Loops that neighbours walk side by side.
     {"kernel void k(global int *a, local int *b, int n) {\n"
      "  for (int i = get_local_id(0); i <= n; i += get_local_size(0))\n"

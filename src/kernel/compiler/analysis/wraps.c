@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/compiler/ir/note.h"
 
 enum {
     MAX_VALUES = 64, // that are looked at for one question
@@ -333,6 +334,8 @@ static bool look_at(const struct hdi_llvm *llvm, LLVMValueRef x)
         struct question q = {counters.phis[i], MAX_VALUES};
         if (is_mistaken(growth_of(&q, LLVMGetOperand(x, 0)), bits)) {
             mark_loop(llvm, counters.phis[i]);
+            hdi_note(llvm, x,
+                     "loop stays scalar: LLVM mistakes an index that wraps");
             found = true;
         }
     }

@@ -286,9 +286,24 @@ static void promote_joins(struct hdi_work *w)
     hdi_joins_promote(w->llvm, w->module);
 }
 
+static void end_notes(struct hdi_work *w, struct hdi_text *notes)
+{
+    w->llvm->notes = NULL;
+    if (notes->failed)
+        w->explanation->failed = true;
+    hdi_text_free(notes);
+}
+
 static hd_status keep_wraps_scalar(struct hdi_work *w, struct hd_error *error)
 {
-    return hdi_wraps_keep_scalar(w->llvm, w->module, error);
+    struct hdi_text notes = {0};
+
+    w->llvm->notes = &notes;
+    hd_status status = hdi_wraps_keep_scalar(w->llvm, w->module, error);
+    if (notes.data)
+        hdi_text_append(w->explanation, notes.data, notes.size);
+    end_notes(w, &notes);
+    return status;
 }
 
 static hd_status optimise(struct hdi_work *w, struct hd_error *error)
@@ -545,10 +560,7 @@ hd_status hdi_pipeline_loops(struct hdi_work *w, struct hd_error *error)
         status = hdi_workgroup_build(w->llvm, w->module, &w->flow, w->about,
                                      w->explanation, w->forms, error);
     hdi_flow_destroy(&w->flow);
-    w->llvm->notes = NULL;
-    if (notes.failed)
-        w->explanation->failed = true;
-    hdi_text_free(&notes);
+    end_notes(w, &notes);
     hdi_map_clear(&w->cuts.branches);
     return status;
 }

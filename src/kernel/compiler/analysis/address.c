@@ -29,17 +29,17 @@ static bool is_low_half(LLVMValueRef index)
            LLVMConstIntGetZExtValue(mask) == UINT32_MAX;
 }
 
-static void add_offset(struct hdi_address *address, LLVMValueRef constant,
+static void add_offset(struct hdi_address *address, int64_t number,
                        int64_t scale)
 {
     address->offset = (int64_t)((uint64_t)address->offset +
-                                (uint64_t)LLVMConstIntGetSExtValue(constant) *
-                                    (uint64_t)scale);
+                                (uint64_t)number * (uint64_t)scale);
 }
 
 // An index of 32 bits wraps before it is extended: a constant may be taken out
-// of it only where the sum is promised not to, or `is_likely` not to. One of 64
-// bits wraps as the address does, so any constant may.
+// of it only where the sum is promised not to, or `is_likely` not to. Promised
+// without a sign, it is a large number, not one below 0. One of 64 bits wraps as
+// the address does, so any constant may.
 static void split_index(const struct hdi_flow *flow,
                         struct hdi_address *address, LLVMValueRef index,
                         bool is_likely)
@@ -51,10 +51,15 @@ static void split_index(const struct hdi_flow *flow,
     address->is_signed = is_short;
     for (;; index = hdi_origin(flow, LLVMGetOperand(index, 0))) {
         LLVMValueRef constant = added(index);
-        if (constant && (!is_short || (is_likely && address->extension) ||
-                         is_exact(index, address->is_signed))) {
-            add_offset(address, constant, address->scale);
-            address->added += is_short ? LLVMConstIntGetSExtValue(constant) : 0;
+        bool exact =
+            constant && is_short && is_exact(index, address->is_signed);
+        if (constant &&
+            (!is_short || exact || (is_likely && address->extension))) {
+            int64_t number = exact && !address->is_signed
+                                 ? (int64_t)LLVMConstIntGetZExtValue(constant)
+                                 : LLVMConstIntGetSExtValue(constant);
+            add_offset(address, number, address->scale);
+            address->added += is_short ? number : 0;
         } else if (!address->extension &&
                    (LLVMIsASExtInst(index) || LLVMIsAZExtInst(index) ||
                     (is_likely && is_low_half(index)))) {
@@ -83,7 +88,7 @@ static struct hdi_address split(const struct hdi_llvm *llvm,
         int64_t scale = (int64_t)LLVMABISizeOfType(
             llvm->layout, LLVMGetGEPSourceElementType(gep));
         if (LLVMIsAConstantInt(index)) {
-            add_offset(&address, index, scale);
+            add_offset(&address, LLVMConstIntGetSExtValue(index), scale);
         } else if (address.index) {
             break;
         } else {

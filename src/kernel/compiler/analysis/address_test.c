@@ -30,6 +30,22 @@ static const char sums[] =
     "  %behind = getelementptr i8, ptr addrspace(1) %p, i64 16\n"
     "  %there = getelementptr double, ptr addrspace(1) %behind, i64 %m\n"
     "  %two = getelementptr float, ptr addrspace(1) %own, i64 %m\n"
+    "  %byte = trunc i32 %n to i8\n"
+    "  %far = add nuw i8 %byte, 200\n"
+    "  %half = or disjoint i8 %byte, 128\n"
+    "  %back = add nsw i8 %byte, 200\n"
+    "  %b = zext i8 %byte to i64\n"
+    "  %bf = zext i8 %far to i64\n"
+    "  %bh = zext i8 %half to i64\n"
+    "  %s = sext i8 %byte to i64\n"
+    "  %sh = sext i8 %half to i64\n"
+    "  %sb = sext i8 %back to i64\n"
+    "  %b_own = getelementptr float, ptr addrspace(1) %p, i64 %b\n"
+    "  %b_far = getelementptr float, ptr addrspace(1) %p, i64 %bf\n"
+    "  %b_half = getelementptr float, ptr addrspace(1) %p, i64 %bh\n"
+    "  %s_own = getelementptr float, ptr addrspace(1) %p, i64 %s\n"
+    "  %s_half = getelementptr float, ptr addrspace(1) %p, i64 %sh\n"
+    "  %s_back = getelementptr float, ptr addrspace(1) %p, i64 %sb\n"
     "  ret void\n"
     "}\n";
 
@@ -67,6 +83,19 @@ static void constants_are_in_the_offset(void)
     try_ir_close(&t);
 }
 
+// 200 of 8 bits is -56 where it has a sign.
+static void short_constants_have_a_sign_where_the_index_has(void)
+{
+    struct try_ir t;
+
+    try_ir_open(&t, sums);
+    CHECK(are_apart(&t, "b_own", "b_far", 800));
+    CHECK(are_apart(&t, "b_own", "b_half", 512));
+    CHECK(are_apart(&t, "s_own", "s_half", -512));
+    CHECK(are_apart(&t, "s_own", "s_back", -224));
+    try_ir_close(&t);
+}
+
 static void what_may_wrap_is_not(void)
 {
     struct try_ir t;
@@ -84,6 +113,7 @@ static void what_may_wrap_is_not(void)
 int main(void)
 {
     constants_are_in_the_offset();
+    short_constants_have_a_sign_where_the_index_has();
     what_may_wrap_is_not();
     return 0;
 }

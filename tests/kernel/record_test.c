@@ -151,6 +151,36 @@ static void nothing_is_scattered(const struct try *t,
     }
 }
 
+// Lanes run along y, where a group has one work-item.
+static void one_lane_stores_its_record(struct try *t)
+{
+    static const char text[] =
+        "kernel __attribute__((reqd_work_group_size(8, 1, 1)))\n"
+        "void k(global const int *from, global int *to, int n) {\n"
+        "  int own[4], x = get_global_id(0);\n"
+        "  for (int i = 0; i < 4; i++) own[i] = n * i;\n"
+        "  if (get_global_id(0) + get_global_id(1) == 0)\n"
+        "    for (int d = 0; d < 3; d++) to[N + d] = get_local_size(d);\n"
+        "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "  for (int k = 0; k < n; k++)\n"
+        "    to[x] += from[x / 2] * from[x % 71];\n"
+        "  to[x] += own[1 + n / 5] + own[n & 1];\n"
+        "}\n";
+    struct hd_program *p = try_build(t, text, "-DN=173");
+    static int from[N], to[N + 3];
+    const int *pf = from;
+    int *pt = to, n = 5;
+
+    for (int i = 0; i < N; i++)
+        from[i] = i % 13;
+    TRY_RUN(t, p, "k", ((struct try_range){1, {N}, {8}, {0}}), TRY_VALUE(pf),
+            TRY_VALUE(pt), TRY_VALUE(n));
+    for (int x = 0; x < N; x++)
+        CHECK(to[x] == 5 * from[x / 2] * from[x % 71] + 2 * n + n);
+    CHECK(to[N] == 8 && to[N + 1] == 1 && to[N + 2] == 1);
+    hd_program_destroy(p);
+}
+
 int main(void)
 {
     struct try t = try_open();
@@ -160,6 +190,7 @@ int main(void)
 
     results_are_right(&t, programs);
     nothing_is_scattered(&t, programs[0]);
+    one_lane_stores_its_record(&t);
     for (unsigned i = 0; i < 2; i++)
         hd_program_destroy(programs[i]);
     try_close(&t);

@@ -265,7 +265,7 @@ static void take_apart(const struct hdi_wide *w, LLVMValueRef *all,
 {
     LLVMValueRef to[MAX_ELEMENTS];
 
-    if (count == 1)
+    if (count == 1 || w->lanes == 1)
         return;
     if (count % 2 == 0) {
         for (unsigned i = 0; i < count; i++)
@@ -294,13 +294,13 @@ static void take_apart(const struct hdi_wide *w, LLVMValueRef *all,
     memcpy(all, to, count * sizeof(*all));
 }
 
-// The way back.
+// The way back: with one lane, too, there is nothing to do.
 static void put_together(const struct hdi_wide *w, LLVMValueRef *all,
                          unsigned count)
 {
     LLVMValueRef to[MAX_ELEMENTS];
 
-    if (count == 1)
+    if (count == 1 || w->lanes == 1)
         return;
     if (count % 2 == 0) {
         LLVMValueRef from[2][MAX_LANES];

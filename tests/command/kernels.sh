@@ -109,6 +109,27 @@ awk '/^; tile after/ { good = bad = products = loads = 0 }
     END { exit !(good > 0 && bad == 0) }' passes ||
     fail "a tile is read again for each row"
 rm tile.cl tile.hdb passes
+
+# Where a row begins is a long expression, which the code generator would take apart for
+# each of its accesses.
+cat >rows.cl <<'END'
+kernel void rows(global const float *data, global float *sums, int n)
+{
+    size_t row = get_group_id(0) * 7919 % n;
+    global const float *at = data + row * 4096 + get_local_id(0);
+    float sum = 0;
+    for (int i = 0; i < 4096; i += 64)
+        sum += at[i];
+    sums[get_global_id(0)] = sum;
+}
+END
+HEDDLE_CACHE=off "$HEDDLE" build --cpu x86-64-v4 rows.cl -heddle-passes=dump >passes 2>&1 ||
+    fail "build -heddle-passes=dump"
+awk '/^; rows after/ { frozen = 0 }
+    / = freeze ptr/ { frozen++ }
+    END { exit !frozen }' passes ||
+    fail "each access of a row is taken apart"
+rm rows.cl rows.hdb passes
 fi
 
 # Without a cache, none is made.

@@ -14,6 +14,7 @@
 #include "kernel/compiler/check/instrument.h"
 #include "kernel/compiler/check/screen.h"
 #include "kernel/compiler/driver/code.h"
+#include "kernel/compiler/emit/bases.h"
 #include "kernel/compiler/emit/quotient.h"
 #include "kernel/compiler/fiber/thread.h"
 #include "kernel/compiler/flow/effort.h"
@@ -331,6 +332,11 @@ static void bound_quotients(struct hdi_work *w)
     hdi_quotients_bound(w->llvm, w->module);
 }
 
+static void hide_bases(struct hdi_work *w)
+{
+    hdi_bases_hide(w->llvm, w->module);
+}
+
 static void begin_without_line(struct hdi_work *w)
 {
     if (!w->llvm->debug)
@@ -451,6 +457,7 @@ static const struct pass {
     MAY_RUN(CODE, MASKS, FAST, widen_masks),
     CHANGE(CODE, "shifts", ALL, bound_shifts),
     CHANGE(CODE, "quotients", ALL, bound_quotients),
+    CHANGE(CODE, "bases", FAST, hide_bases),
     CHANGE(CODE, "lines", ALL, begin_without_line),
     CHANGE(CODE, "threads", ALL, measure_threads),
     RUN(CODE, "halves", ALL, link_halves),

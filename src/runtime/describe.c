@@ -13,8 +13,8 @@
 
 // How a name of a list looks in the text and in JSON; the lists are macros
 // (kernel/opencl.h), so that each is one literal.
-#define WORD(name)   " " name
-#define STRING(name) ",\"" name "\""
+#define WORD(name, major)   " " name
+#define STRING(name, major) ",\"" name "\""
 
 // In the largest unit that leaves a number of 1 or more, with four digits.
 // Nothing for 0: it is not known.

@@ -18,13 +18,12 @@
 
 #define VERSION(a, b, c) CL_MAKE_VERSION(a, b, c)
 
-#define LISTED(name)  {VERSION(1, 0, 0), name},
-#define FEATURE(name) {VERSION(3, 0, 0), name},
+#define LISTED(name, major) {VERSION(major, 0, 0), name},
 
 // Those of the language come first, then those of the API; of the last two one
 // is there with a translator, one where the process's memory is shared.
 static const struct hdi_cl_version extensions[] = {
-    HDI_OPENCL_EXTENSIONS(LISTED){VERSION(2, 0, 0), "cl_khr_icd"},
+    HDI_OPENCL_EXTENSIONS(LISTED){VERSION(1, 0, 0), "cl_khr_icd"},
     {VERSION(1, 0, 0), "cl_khr_create_command_queue"},
     {VERSION(1, 0, 0), "cl_khr_suggested_local_work_size"},
     {VERSION(1, 0, 0), "cl_khr_device_uuid"},
@@ -35,7 +34,7 @@ static const struct hdi_cl_version extensions[] = {
     {VERSION(1, 0, 0), "cl_intel_unified_shared_memory"},
 };
 
-static const struct hdi_cl_version features[] = {HDI_OPENCL_FEATURES(FEATURE)};
+static const struct hdi_cl_version features[] = {HDI_OPENCL_FEATURES(LISTED)};
 
 static const struct hdi_cl_version languages[] = {
     {VERSION(1, 0, 0), "OpenCL C"},

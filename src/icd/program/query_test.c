@@ -254,6 +254,41 @@ static bool has_extension(const struct driver *d, const char *name)
     return false;
 }
 
+// 0: it is not there.
+static cl_version version_of(const struct driver *d, const char *name)
+{
+    cl_name_version known[64];
+    size_t size;
+
+    CL_OK(clGetDeviceInfo(d->device, CL_DEVICE_EXTENSIONS_WITH_VERSION,
+                          sizeof(known), known, &size));
+    for (size_t i = 0; i < size / sizeof(*known); i++)
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].version;
+    return 0;
+}
+
+// Those whose versions differ in what there is: questions of dot products, the
+// functions of command buffers, and dispatch by the loader, which is not there.
+static void extensions_have_the_version_that_is_there(void)
+{
+    struct driver d = driver_open(0);
+    cl_device_integer_dot_product_acceleration_properties_khr dots;
+
+    CHECK(version_of(&d, "cl_khr_fp64") == CL_MAKE_VERSION(1, 0, 0));
+    CHECK(version_of(&d, "cl_khr_command_buffer") == CL_MAKE_VERSION(0, 9, 8));
+    CHECK(version_of(&d, "cl_khr_integer_dot_product") ==
+          CL_MAKE_VERSION(2, 0, 0));
+    CL_OK(clGetDeviceInfo(
+        d.device,
+        CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR,
+        sizeof(dots), &dots, NULL));
+    CHECK(version_of(&d, "cl_khr_icd") == CL_MAKE_VERSION(1, 0, 0));
+    CHECK(!clGetExtensionFunctionAddressForPlatform(
+        d.platform, "clIcdSetPlatformDispatchDataKHR"));
+    driver_close(&d);
+}
+
 // Whoever names an extension answers its questions.
 static void extensions_are_told_whole(void)
 {
@@ -316,6 +351,7 @@ int main(void)
 {
     images_are_made_of_any_buffer();
     extensions_are_told_whole();
+    extensions_have_the_version_that_is_there();
     sub_groups_need_no_extension();
     the_log_has_warnings();
     the_log_of_a_failure_is_whole();

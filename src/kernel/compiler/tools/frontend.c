@@ -14,7 +14,7 @@ enum {
     MAX_OPTIONS = 256 // of the user
 };
 
-#define ADDED(name) ",+" name
+#define ADDED(name, major) ",+" name
 
 static const char *const fixed[] = {
     HDI_CLANG, "-x", "cl", "--target=spir64-unknown-unknown",

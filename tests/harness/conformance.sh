@@ -12,8 +12,9 @@ trap 'rm -r "$folder"' EXIT
 cat >"$folder/test_mixed" <<'END'
 #!/bin/sh
 case $1 in
---list) printf '\tgood\n\tabsent\n\tbad\n\tgone\n' ;;
+--list) printf '\tgood\n\tabsent\n\tnewer\n\tbad\n\tgone\n' ;;
 good) echo 'part test not supported'; echo 'good passed'; echo 'PASSED test.' ;;
+newer) echo 'newer skipped (requires a version)'; echo 'PASSED test.' ;;
 absent) echo 'absent test not supported'; echo 'PASSED test.' ;;
 bad) echo 'bad FAILED'; exit 1 ;;
 gone) kill -SEGV $$ ;;
@@ -34,7 +35,7 @@ status=0
 "$script" "$folder" >"$folder/out" 2>"$folder/lines" || status=$?
 cat "$folder/out" "$folder/lines"
 [ $status -eq 1 ]
-grep -q '"mixed", "tests": 4, "pass": 1, "fail": 1, "skip": 1, "crash": 1, "timeout": 0}' "$folder/out"
+grep -q '"mixed", "tests": 5, "pass": 1, "fail": 1, "skip": 2, "crash": 1, "timeout": 0}' "$folder/out"
 grep -q '"non_uniform_work_group", "tests": 1, "pass": 1, "fail": 0,' "$folder/out"
 for line in 'pass *mixed good' 'skip *mixed absent' 'fail *mixed bad' \
     'crash *mixed gone'; do

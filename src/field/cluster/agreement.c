@@ -25,34 +25,30 @@ static bool goes_before(const struct hdi_said *a, const struct hdi_said *b)
 {
     if (b->status == HD_OK)
         return true;
-    if (a->disagree != b->disagree)
+    if (!a->disagree != !b->disagree)
         return !a->disagree;
     return a->process < b->process;
 }
 
-// Say in what two calls differ; false: in nothing.
-static bool differ(const struct hdi_said *mine, const struct hdi_said *other,
-                   char *text, size_t size)
+// Say in what two calls differ.
+static enum hdi_disagree differ(const struct hdi_said *mine,
+                                const struct hdi_said *other, char *text,
+                                size_t size)
 {
-    if (strcmp(mine->call, other->call) != 0)
+    if (strcmp(mine->call, other->call) != 0) {
         snprintf(text, size,
                  "process %" PRIu32 " calls %s, process %" PRIu32
                  " calls %s: all processes must make the same calls",
                  mine->process, mine->call, other->process, other->call);
-    else if (mine->started != other->started)
-        snprintf(text, size,
-                 "process %" PRIu32 " has started %" PRIu64
-                 " redistributions, process %" PRIu32 " %" PRIu64
-                 ": all processes must make the same calls",
-                 mine->process, mine->started, other->process, other->started);
-    else if (mine->digest != other->digest)
-        snprintf(text, size,
-                 "processes %" PRIu32 " and %" PRIu32
-                 " call %s with different arguments",
-                 mine->process, other->process, mine->call);
-    else
-        return false;
-    return true;
+        return HDI_OTHER_CALL;
+    }
+    if (mine->digest == other->digest)
+        return HDI_AGREE;
+    snprintf(text, size,
+             "processes %" PRIu32 " and %" PRIu32
+             " call %s with different arguments",
+             mine->process, other->process, mine->call);
+    return HDI_OTHER_ARGUMENTS;
 }
 
 // Take what another process says into account.
@@ -67,36 +63,25 @@ static void hear(struct hdi_said *mine, const struct hdi_said *other)
             mine->disagree = other->disagree;
             say(mine, other->process, (hd_status)other->status, other->text);
         }
-    } else if (mine->status == HD_OK &&
-               differ(mine, other, text, sizeof(text))) {
-        mine->disagree = true;
-        say(mine, other->process, HD_EINVAL, text);
+    } else if (mine->status == HD_OK) {
+        mine->disagree = differ(mine, other, text, sizeof(text));
+        if (mine->disagree)
+            say(mine, other->process, HD_EINVAL, text);
     }
-}
-
-// Only of what blocks in lane 0: what is started, and other lanes, go on in
-// other threads.
-static void note_calls(const struct hdi_agreement *a)
-{
-    if (a->tag == HDI_TAG_AGREE)
-        a->cluster->differ = a->mine.disagree;
 }
 
 void hdi_agreement_begin(struct hdi_agreement *a, struct hd_cluster *cluster,
                          uint32_t tag, const char *call, uint64_t digest,
-                         uint64_t number, hd_status status,
-                         const struct hd_error *error)
+                         hd_status status, const struct hd_error *error)
 {
     uint32_t me = cluster->net->node;
 
-    *a = (struct hdi_agreement){
-        .cluster = cluster,
-        .lane = &cluster->lanes[0],
-        .tag = tag,
-        .mine = {.digest = digest, .started = number, .process = me},
-        .by = 1,
-        .own = status};
-    note_calls(a);
+    *a = (struct hdi_agreement){.cluster = cluster,
+                                .lane = &cluster->lanes[0],
+                                .tag = tag,
+                                .mine = {.digest = digest, .process = me},
+                                .by = 1,
+                                .own = status};
     snprintf(a->mine.call, sizeof(a->mine.call), "%s", call);
     if (status != HD_OK) {
         char text[sizeof(a->mine.text)];
@@ -151,7 +136,6 @@ static hd_status begin_round(struct hdi_agreement *a, struct hd_error *error)
 static void end_round(struct hdi_agreement *a)
 {
     hear(&a->mine, &a->other);
-    note_calls(a);
     a->by *= 2;
 }
 
@@ -238,19 +222,21 @@ hd_status hdi_agreement_end(struct hdi_agreement *a, struct hd_error *error)
     return outcome(a, error);
 }
 
-// In lane 0 all redistributions that were started before are the same; in
-// others something else may be started at any moment.
 hd_status hdi_lane_agree(const struct hdi_lane *lane, const char *call,
                          uint64_t digest, hd_status status,
                          struct hd_error *error)
 {
+    struct hd_cluster *cluster = lane->cluster;
     struct hdi_agreement agreement;
+    uint32_t tag = lane->number ? hdi_lane_tag(lane, HDI_TAG_AGREE)
+                                : hdi_call_tag(cluster->calls++);
 
-    hdi_agreement_begin(
-        &agreement, lane->cluster, hdi_lane_tag(lane, HDI_TAG_AGREE), call,
-        digest, lane->number ? 0 : lane->cluster->started, status, error);
+    hdi_agreement_begin(&agreement, cluster, tag, call, digest, status, error);
     agreement.lane = lane;
-    return hdi_agreement_end(&agreement, error);
+    status = hdi_agreement_end(&agreement, error);
+    if (!lane->number)
+        cluster->differ = agreement.mine.disagree;
+    return status;
 }
 
 hd_status hdi_cluster_agree(struct hd_cluster *cluster, const char *call,

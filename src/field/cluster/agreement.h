@@ -6,15 +6,20 @@
 
 #include "field/cluster/cluster.h"
 
+enum hdi_disagree {
+    HDI_AGREE,
+    HDI_OTHER_ARGUMENTS,
+    HDI_OTHER_CALL
+};
+
 // What a process says, of itself and of those it has heard.
 // Sent as it is: all processes run the same program on the same kind of
 // machine.
 struct hdi_said {
     uint64_t digest;
-    uint64_t started; // redistributions that were started before
     uint32_t process; // that it is about
     uint32_t status;
-    uint32_t disagree; // the status is because calls differ
+    uint32_t disagree; // the status is because calls do: enum hdi_disagree
     char call[60];
     char text[400]; // of an error; else not sent
 };
@@ -37,13 +42,11 @@ struct hdi_agreement {
     struct hdi_transfer *sent, *received;
 };
 
-// Begin, with messages of one tag; `number` is of the redistribution that this
-// is about, or how many were started before. `error` has the text of a failure
-// here.
+// Begin, with messages of one tag. `error` has the text of a failure here.
 void hdi_agreement_begin(struct hdi_agreement *agreement,
                          struct hd_cluster *cluster, uint32_t tag,
-                         const char *call, uint64_t digest, uint64_t number,
-                         hd_status status, const struct hd_error *error);
+                         const char *call, uint64_t digest, hd_status status,
+                         const struct hd_error *error);
 
 // Go on without waiting. True when it is over; then `*status` and `error` are
 // as hdi_cluster_agree() says. `*moved`: something has come or gone.

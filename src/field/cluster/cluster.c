@@ -330,6 +330,29 @@ void hdi_cluster_scratch_done(struct hd_cluster *cluster, const void *memory,
 
 // Waiting ---------------------------------------------------------------------
 
+void hdi_cluster_part(struct hd_cluster *cluster, const struct hd_error *why)
+{
+    pthread_mutex_lock(&cluster->lock);
+    if (!cluster->apart[0])
+        snprintf(cluster->apart, sizeof(cluster->apart), "%.399s", why->text);
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+// Lanes but the first do what all have agreed to do.
+static bool is_apart(const struct hdi_lane *lane, struct hd_error *error)
+{
+    struct hd_cluster *c = lane->cluster;
+
+    if (lane->number)
+        return false;
+    pthread_mutex_lock(&c->lock);
+    bool apart = c->apart[0];
+    if (apart)
+        hdi_fail(error, HD_EINVAL, "%s", c->apart);
+    pthread_mutex_unlock(&c->lock);
+    return apart;
+}
+
 // First without giving the core away, for answers that are on their way; then
 // the core goes to whoever may have to answer. The time is read at every 64th
 // look only.
@@ -347,10 +370,32 @@ bool hdi_lane_bide(const struct hdi_lane *lane, struct hdi_patience *patience)
     uint64_t now = hdi_now();
     if (!patience->begin)
         patience->begin = now;
-    if (now - patience->begin <= lane->cluster->timeout)
+    if (now - patience->begin <= lane->cluster->timeout &&
+        !is_apart(lane, NULL))
         return true;
     *patience = (struct hdi_patience){0};
     return false;
+}
+
+hd_status hdi_cluster_lost(const struct hd_cluster *cluster, uint32_t who,
+                           struct hd_error *error)
+{
+    return hdi_fail(error, HD_EPEER,
+                    "process %" PRIu32 " has not answered for %.3g s: it has "
+                    "ended, or does something else",
+                    who, (double)cluster->timeout / 1e9);
+}
+
+// A process that computes for long is not lost: `lives` asks the system, or its
+// agent.
+hd_status hdi_lane_give_up(const struct hdi_lane *lane, uint32_t who,
+                           struct hd_error *error)
+{
+    if (is_apart(lane, error))
+        return HD_EINVAL;
+    if (lane->lives && lane->lives(lane->lives_data, who))
+        return HD_OK;
+    return hdi_cluster_lost(lane->cluster, who, error);
 }
 
 void hdi_cluster_abandon(struct hd_cluster *cluster,
@@ -376,8 +421,6 @@ bool hdi_lane_wait_limited(const struct hdi_lane *lane,
     return true;
 }
 
-// A process that computes for long is not lost: `lives` asks the system, or its
-// agent.
 hd_status hdi_lane_wait_size(const struct hdi_lane *lane,
                              struct hdi_transfer *transfer, uint32_t who,
                              uint64_t *size, struct hd_error *error)
@@ -386,13 +429,11 @@ hd_status hdi_lane_wait_size(const struct hdi_lane *lane,
     hd_status status;
 
     while (!hdi_lane_wait_limited(lane, transfer, &status, &message)) {
-        if (lane->lives && lane->lives(lane->lives_data, who))
+        status = hdi_lane_give_up(lane, who, error);
+        if (status == HD_OK)
             continue;
         hdi_cluster_abandon(lane->cluster, &transfer, NULL);
-        return hdi_fail(error, HD_EPEER,
-                        "process %" PRIu32 " has not answered for %.3g s: it "
-                        "has ended, or does something else",
-                        who, (double)lane->cluster->timeout / 1e9);
+        return status;
     }
     if (status != HD_OK)
         return hdi_fail(error, status,

@@ -5,9 +5,10 @@
 //     node 0  node 1   node 2  node 3   node 4  node 5
 //
 // Calls on fields are collective: all processes make the same ones in the same
-// order, and say so to each other (agree.h). So what counts them (`runs`,
-// `started`, `fields_made`) is equal everywhere, and gives names to things
-// without a message.
+// order, and say so to each other (agree.h). So what counts them (`calls`,
+// `runs`, `fields_made`) is equal everywhere, and gives names to things without
+// a message. A call says so by its number, whether it blocks or goes on in
+// another thread: so calls that differ meet, and all are told at once.
 #ifndef HDI_FIELD_CLUSTER_CLUSTER_H
 #define HDI_FIELD_CLUSTER_CLUSTER_H
 
@@ -79,15 +80,16 @@ struct hd_cluster {
     struct hdi_route *routes[HDI_PLANS];
     uint64_t clock;   // counts uses of routes
     uint64_t scratch; // in use now [bytes]
+    // Why processes are apart: one that has started something has made another
+    // call than others, so those behind it do not match. Empty: they are not.
+    char apart[400];
     struct hd_cluster_counters counters;
     struct hd_field *fields;
     pthread_mutex_t lock; // for the above, and the stores of fields
     uint64_t fields_made;
-    // Calls of processes did, when they last agreed in lane 0; also on a call
-    // that goes on step by step there.
-    bool differ;
-    uint64_t started;        // redistributions, as on all processes
-    struct hdi_mover *mover; // NULL: none was started
+    uint64_t calls; // and agreements of lane 0, as on all processes
+    bool differ;    // calls of processes did, when they last agreed in lane 0
+    struct hdi_mover *mover;                     // NULL: none was started
     void (*stop_mover)(struct hdi_mover *mover); // waits for what was started
     struct hdi_runner *runner;                   // the same, of foralls
     uint64_t foralls; // started, as on all processes: it says in which lane
@@ -105,17 +107,25 @@ struct hd_cluster {
 
 // Tags of messages.
 enum {
-    HDI_TAG_AGREE = 1,
+    HDI_TAG_AGREE = 1, // in lane 0: beside calls
     HDI_TAG_MOVE,
     HDI_TAG_ASK,
     HDI_TAG_REPLY, // and above, by node: see hdi_lane_tag()
-    // And above: two of each redistribution that is started.
+    // And above: two of each redistribution that is started, by its number as
+    // a call; then one of each call.
     HDI_TAG_STARTED = 1 << 20,
-    HDI_STARTED = 1 << 20, // under way, at most
+    HDI_CALLS = 1 << 20, // under way, at most
+    HDI_TAG_CALL = HDI_TAG_STARTED + 2 * HDI_CALLS,
     // Nodes of a process, so that the tags of lane 0 stay below those above.
     HDI_MAX_HERE = (HDI_TAG_STARTED - HDI_TAG_REPLY - 1) / 2
 };
-_Static_assert(HDI_TAG_STARTED + 2 * HDI_STARTED <= HDI_MAX_TAG, "tags");
+_Static_assert(HDI_TAG_CALL + HDI_CALLS - 1 <= HDI_MAX_TAG, "tags");
+
+// The tag by which processes agree on a call.
+static inline uint32_t hdi_call_tag(uint64_t number)
+{
+    return HDI_TAG_CALL + (uint32_t)(number % HDI_CALLS);
+}
 
 // Nodes of a process follow each other; every process has as many.
 static inline uint32_t hdi_cluster_process_of(const struct hd_cluster *cluster,
@@ -162,7 +172,7 @@ struct hdi_patience {
 };
 
 // Pass some time while waiting for other processes; false when that has taken
-// the cluster's limit, and it begins anew.
+// the cluster's limit, and it begins anew, or they are apart.
 bool hdi_lane_bide(const struct hdi_lane *lane, struct hdi_patience *patience);
 
 // Give a transfer up, as in the transport, if it is under way (not NULL), and
@@ -175,6 +185,18 @@ void hdi_cluster_abandon(struct hd_cluster *cluster,
 bool hdi_lane_wait_limited(const struct hdi_lane *lane,
                            struct hdi_transfer *transfer, hd_status *status,
                            struct hdi_message *message);
+
+// Processes are apart from here on, for the reason that an error tells.
+void hdi_cluster_part(struct hd_cluster *cluster, const struct hd_error *why);
+
+// Process `who` has not answered for the limit: HD_EPEER.
+hd_status hdi_cluster_lost(const struct hd_cluster *cluster, uint32_t who,
+                           struct hd_error *error);
+
+// Whether to go on waiting for a process when hdi_lane_bide() has failed: HD_OK
+// when it is only busy, else why not.
+hd_status hdi_lane_give_up(const struct hdi_lane *lane, uint32_t who,
+                           struct hd_error *error);
 
 // Wait for a transfer with process `who`; HD_EPEER when it takes too long and
 // nothing says that the process lives. Then it is abandoned, and more than

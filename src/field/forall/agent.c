@@ -234,7 +234,8 @@ static void take_result(struct hdi_agent *agent, const struct ask *ask)
     struct hd_field *field = agent->run->output;
     struct hdi_window from, to;
     struct hdi_transfer *transfer;
-    const struct hdi_lane alone = {.cluster = c};
+    const struct hdi_lane alone = {.cluster = c,
+                                   .number = agent->run->lane->number};
     uint32_t process = hdi_cluster_process_of(c, ask->from);
     void *data = malloc(ask->size);
 

@@ -70,23 +70,25 @@ void hdi_assign_end(struct hdi_assign *a)
 
 // Those that are started get tags by their number, which is the same on all
 // processes, so that messages of one never meet another's.
-static uint32_t tag_of(const struct hdi_assign *a, bool moves)
+static uint32_t tag_of(struct hdi_assign *a, enum hdi_assign_stage stage)
 {
+    uint32_t own = HDI_TAG_STARTED + 2 * (uint32_t)(a->number % HDI_CALLS);
+
+    if (stage == HDI_ASSIGN_WORK)
+        return a->event ? own + 1 : HDI_TAG_MOVE;
     if (!a->event)
-        return moves ? HDI_TAG_MOVE : HDI_TAG_AGREE;
-    return HDI_TAG_STARTED + 2 * (uint32_t)(a->number % HDI_STARTED) + moves;
+        return hdi_call_tag(a->cluster->calls++);
+    return stage == HDI_ASSIGN_CALL ? hdi_call_tag(a->number) : own;
 }
 
 // Begins only: hdi_assign_step() goes on with it.
 static void agree(struct hdi_assign *a, enum hdi_assign_stage stage,
                   const char *call, uint64_t digest, hd_status status)
 {
-    uint64_t number = a->event ? a->number : a->cluster->started;
-
     a->status = status;
     a->stage = stage;
-    hdi_agreement_begin(&a->agreement, a->cluster, tag_of(a, false), call,
-                        digest, number, status, &a->error);
+    hdi_agreement_begin(&a->agreement, a->cluster, tag_of(a, stage), call,
+                        digest, status, &a->error);
 }
 
 // What must be equal on all processes; addresses are not.
@@ -140,7 +142,7 @@ static void begin_work(struct hdi_assign *a)
     a->sent = !a->route;
     if (a->route)
         hdi_moving_begin(&a->moving, a->field, a->view.field_, a->route,
-                         tag_of(a, true), &a->unsent);
+                         tag_of(a, HDI_ASSIGN_WORK), &a->unsent);
     a->moves = a->route;
     if (a->event)
         a->by->copy(a);
@@ -190,6 +192,8 @@ bool hdi_assign_step(struct hdi_assign *a, bool *moved)
     case HDI_ASSIGN_END:
         if (!hdi_agreement_step(&a->agreement, moved, &a->status, &a->error))
             return false;
+        if (a->event && a->agreement.mine.disagree == HDI_OTHER_CALL)
+            hdi_cluster_part(a->cluster, &a->error);
         if (a->event && a->stage == HDI_ASSIGN_CALL)
             a->stage = HDI_ASSIGN_WAIT;
         else if (a->status != HD_OK || a->stage == HDI_ASSIGN_END)
@@ -227,16 +231,10 @@ uint32_t hdi_assign_peer(const struct hdi_assign *a)
 }
 
 // Workers may copy still, and its event may wait: these are waited for.
-void hdi_assign_lost(struct hdi_assign *a)
+void hdi_assign_lost(struct hdi_assign *a, hd_status status,
+                     const struct hd_error *why)
 {
-    struct hd_error why;
-
-    note(a,
-         hdi_fail(&why, HD_EPEER,
-                  "process %" PRIu32 " has not answered for %.3g s: it has "
-                  "ended, or does something else",
-                  hdi_assign_peer(a), (double)a->cluster->timeout / 1e9),
-         &why);
+    note(a, status, why);
     a->lost = true;
     if (a->stage == HDI_ASSIGN_WORK)
         a->sent = true;
@@ -254,6 +252,7 @@ hd_status hd_field_assign(struct hd_field *field, const struct hd_view *view,
 {
     const struct hdi_lane *lane = &field->cluster->lanes[0];
     struct hdi_assign assign, *a = &assign;
+    struct hd_error why;
     struct hdi_patience patience = {0};
     hd_status status = hdi_assign_prepare(a, field, view);
 
@@ -263,11 +262,13 @@ hd_status hd_field_assign(struct hd_field *field, const struct hd_view *view,
     for (bool moved = false; !hdi_assign_step(a, &moved); moved = false) {
         if (moved)
             patience = (struct hdi_patience){0};
-        else if (!hdi_lane_bide(lane, &patience) &&
-                 (!lane->lives ||
-                  !lane->lives(lane->lives_data, hdi_assign_peer(a))))
-            hdi_assign_lost(a);
+        else if (!hdi_lane_bide(lane, &patience)) {
+            status = hdi_lane_give_up(lane, hdi_assign_peer(a), &why);
+            if (status != HD_OK)
+                hdi_assign_lost(a, status, &why);
+        }
     }
+    field->cluster->differ = a->agreement.mine.disagree;
     hdi_assign_end(a);
     if (a->status != HD_OK && error)
         *error = a->error;

@@ -72,8 +72,8 @@ struct hdi_assign {
     const struct hdi_assign_by *by;
     struct hd_pool *pool;
     struct hdi_event *event;
-    uint64_t number;
-    uint64_t quiet; // since when nothing has come [ns]; 0: something has
+    uint64_t number; // of the call
+    uint64_t quiet;  // since when nothing has come [ns]; 0: something has
     bool anyway;
     enum hdi_assign_ready ready;
     hd_status before; // how what it comes after has ended, and why
@@ -98,7 +98,9 @@ bool hdi_assign_step(struct hdi_assign *assign, bool *moved);
 // The process that it waits for.
 uint32_t hdi_assign_peer(const struct hdi_assign *assign);
 
-// Fail because a process does not answer. It goes on to its end by steps.
-void hdi_assign_lost(struct hdi_assign *assign);
+// Fail, because a process does not answer or does something else. It goes on to
+// its end by steps.
+void hdi_assign_lost(struct hdi_assign *assign, hd_status status,
+                     const struct hd_error *why);
 
 #endif

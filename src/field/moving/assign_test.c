@@ -418,6 +418,34 @@ static void many_are_under_way(void)
     hd_field_destroy(a);
 }
 
+// One process starts something where others make another call: all are told at
+// once, and so is who goes on to the next call, for which nobody comes.
+static void other_calls_are_told(void)
+{
+    struct hd_cluster_params params = {.timeout = 1000000000000};
+    struct hd_map *map;
+    struct hd_field *a, *b;
+
+    CHECK_OK(hd_cluster_join(&params, &cluster, &error), error);
+    map = parse("30x30 rows block nodes %u");
+    a = field_of(map);
+    b = field_of(map);
+    if (is_last() && hd_cluster_processes(cluster) > 1) {
+        CHECK_FAILS(hd_cluster_meet(cluster, &error), HD_EINVAL, error,
+                    "calls hd_field_assign_start()");
+    } else if (hd_cluster_processes(cluster) > 1) {
+        hd_event event = start_after(b, a, 0);
+
+        CHECK_FAILS(hd_cluster_meet(cluster, &error), HD_EINVAL, error,
+                    "calls hd_cluster_meet()");
+        failed(event, true, HD_EINVAL, "calls hd_cluster_meet()");
+    }
+    hd_field_destroy(a);
+    hd_field_destroy(b);
+    hd_map_destroy(map);
+    hd_cluster_leave(cluster);
+}
+
 int main(void)
 {
     static const struct {
@@ -450,6 +478,7 @@ int main(void)
         hd_map_destroy(tiles);
         hd_cluster_leave(cluster);
     }
+    other_calls_are_told();
     hd_pool_destroy(pool);
     return 0;
 }

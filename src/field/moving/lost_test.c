@@ -133,8 +133,9 @@ static void fall_silent(uint32_t tag)
 
 static void calls_that_block(struct hd_field *to, const struct hd_view *view)
 {
-    fall_silent(HDI_TAG_AGREE);
+    fall_silent(hdi_call_tag(cluster->calls));
     fails(hd_cluster_meet(cluster, &error));
+    fall_silent(hdi_call_tag(cluster->calls));
     fails(hd_field_assign(to, view, &error));
     fall_silent(HDI_TAG_MOVE);
     fails(hd_field_assign(to, view, &error));
@@ -177,18 +178,16 @@ static void start(struct hd_field *to, const struct hd_view *view, bool open)
 static void calls_that_are_started(struct hd_field *to,
                                    const struct hd_view *view)
 {
-    uint32_t tag = HDI_TAG_STARTED;
     struct hd_start bad = {.after_count = 1};
     hd_event event;
 
-    for (unsigned open = 0; open < 2; open++, tag += 2) {
-        fall_silent(tag);
+    for (unsigned open = 0; open < 2; open++) {
+        fall_silent(hdi_call_tag(cluster->calls));
         start(to, view, open);
     }
-    fall_silent(tag + 1); // messages with elements
+    fall_silent(HDI_TAG_STARTED + 2 * (uint32_t)cluster->calls + 1); // elements
     start(to, view, true);
-    tag += 2;
-    fall_silent(tag);
+    fall_silent(hdi_call_tag(cluster->calls));
     fails(hd_field_assign_start(pool, &bad, to, view, &event, &error));
     fall_silent(0);
     CHECK(cluster->scratch == 0);

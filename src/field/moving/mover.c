@@ -164,7 +164,11 @@ static bool step_all(struct hdi_mover *mover, struct hdi_assign *list,
         next = a->next;
         bool over = hdi_assign_step(a, &moved);
         if (!over && is_lost(a, moved)) {
-            hdi_assign_lost(a);
+            struct hd_error why;
+            hd_status status =
+                hdi_cluster_lost(a->cluster, hdi_assign_peer(a), &why);
+
+            hdi_assign_lost(a, status, &why);
             moved = true;
         }
         any = any || moved;
@@ -315,9 +319,8 @@ static hd_status refuse(struct hd_cluster *cluster, uint64_t number,
 {
     struct hdi_agreement agreement;
 
-    hdi_agreement_begin(&agreement, cluster,
-                        HDI_TAG_STARTED + 2 * (uint32_t)(number % HDI_STARTED),
-                        "hd_field_assign_start()", 0, number, status, error);
+    hdi_agreement_begin(&agreement, cluster, hdi_call_tag(number),
+                        "hd_field_assign_start()", 0, status, error);
     return hdi_agreement_end(&agreement, error);
 }
 
@@ -356,7 +359,7 @@ static hd_status start_assign(struct hd_pool *pool,
                               hd_event *event, struct hd_error *error)
 {
     struct hd_cluster *cluster = field->cluster;
-    uint64_t number = cluster->started++;
+    uint64_t number = cluster->calls++;
     struct hd_start after = start ? *start : (struct hd_start){0};
     struct hdi_assign *a = malloc(sizeof(*a));
     hd_event handle;

@@ -432,6 +432,29 @@ struct hd_forall {
 HD_API hd_status hd_forall(const struct hd_forall *forall,
                            struct hd_error *error);
 
+/// As hd_forall(), but do not wait: it begins when all that it comes after has
+/// ended, on all processes, and gives an event. Threads of the cluster run it,
+/// those of three such foralls at a time; they begin in the order in which they
+/// were started, so one that waits holds up every third behind it. `forall` and
+/// its inputs are copied; its data, and the fields, must stay until the event
+/// has ended. Until then nothing may look at its output or write what it reads;
+/// other fields may be used, and may be computed meanwhile. Returns when all
+/// processes have called it. Collective.
+///
+/// If on one process what it comes after has failed, or it is cancelled before
+/// that has ended, its event ends on all processes with that error and a text
+/// that names the process, and nothing is computed. Later it cannot be
+/// cancelled.
+///
+/// Errors:  as hd_forall() and hd_call_start(), on all processes or on none;
+///          HD_ENOTSUP (nodes that are GPUs, a `sequential` cluster, a network
+///          without threads). What a task finds is the error of the event
+/// Threads: one call at a time per cluster
+HD_API hd_status hd_forall_start(struct hd_pool *pool,
+                                 const struct hd_start *start,
+                                 const struct hd_forall *forall,
+                                 hd_event *event, struct hd_error *error);
+
 // How an argument of a kernel is given.
 enum hd_field_arg_is {
     HD_FIELD_OUTPUT, // the output's elements

@@ -78,6 +78,7 @@ kernel void one(global int *a) { a[get_global_id(0)] = 1; }
 END
 cat >"$folder/other.lua" <<END
 local a, b = field("a", "int", 8), field("b", "int", 8)
+local c, d = field("c", "int", 8), field("d", "int", 8)
 overwrite(a)
 if setting("kernel", false) then
   forall(kernel("one.cl", "one"), {a})
@@ -85,6 +86,15 @@ else
   fill(a, 1)
 end
 read(a) overwrite(b) copy(a, b)
+-- These overlap, so they are started.
+if setting("start", false) then
+  read(a) overwrite(c) copy(a, c)
+else
+  overwrite(c) forall(kernel("one.cl", "one"), {c})
+end
+read(b) overwrite(d) copy(b, d)
+output("c", c)
+output("d", d)
 if setting("twice", false) then b = agile(b, "tiles 1 cyclic") end
 output("b", b)
 END
@@ -93,7 +103,7 @@ rank=\${OMPI_COMM_WORLD_RANK:-\$PMI_RANK}
 [ "\$rank" = 1 ] && set -- --set "\$1=true" || set --
 exec "$heddle" run "$folder/other.lua" "\$@"
 END
-for setting in twice kernel; do
+for setting in twice kernel start; do
     timeout 40 "$start" "$implementation" 2 sh "$folder/other.sh" $setting \
         >"$folder/out" 2>&1
     code=$?

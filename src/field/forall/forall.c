@@ -68,8 +68,28 @@ static hd_status check_input(const struct hd_forall *forall, unsigned which,
     return HD_OK;
 }
 
-static hd_status check_forall(const struct hd_forall *forall,
-                              struct hd_error *error)
+// What tasks compute of what, which must be equal on all processes, since any
+// of them may do any of the tasks. How they do it is each process's own.
+static uint64_t digest_of(const struct hd_forall *forall)
+{
+    uint64_t digest = hdi_mix(forall->output->number, forall->update);
+
+    for (unsigned i = 0; i < forall->input_count; i++) {
+        const struct hd_input *input = &forall->inputs[i];
+
+        digest = hdi_mix(digest, hdi_view_digest(&input->view));
+        digest = hdi_mix(digest, input->view.field_->number);
+        digest = hdi_mix(digest, input->touched);
+        for (unsigned k = 0; k < input->view.grid.rank; k++) {
+            digest = hdi_mix(digest, (uint64_t)input->before[k]);
+            digest = hdi_mix(digest, (uint64_t)input->after[k]);
+        }
+    }
+    return digest;
+}
+
+hd_status hdi_forall_check(const struct hd_forall *forall, uint64_t *digest,
+                           struct hd_error *error)
 {
     for (unsigned i = 0; i < forall->output->map->grid.rank; i++)
         if (forall->output->map->stride[i] != 1)
@@ -79,7 +99,19 @@ static hd_status check_forall(const struct hd_forall *forall,
                             (long long)forall->output->map->stride[i]);
     for (unsigned i = 0; i < forall->input_count; i++)
         HDI_TRY(check_input(forall, i, error));
+    *digest = digest_of(forall);
     return HD_OK;
+}
+
+hd_status hdi_forall_check_function(const struct hd_forall *forall,
+                                    uint64_t *digest, struct hd_error *error)
+{
+    for (unsigned i = 0; i < forall->input_count; i++)
+        if (forall->inputs[i].footprint)
+            return hdi_fail(
+                error, HD_EINVAL,
+                "input %u: a function has no footprint, say what it reads", i);
+    return hdi_forall_check(forall, digest, error);
 }
 
 // Stealing --------------------------------------------------------------------
@@ -528,26 +560,6 @@ static bool needs_agent(const struct hd_cluster *cluster)
     return false;
 }
 
-// What tasks compute of what, which must be equal on all processes, since any
-// of them may do any of the tasks. How they do it is each process's own.
-static uint64_t digest_of(const struct hd_forall *forall)
-{
-    uint64_t digest = hdi_mix(forall->output->number, forall->update);
-
-    for (unsigned i = 0; i < forall->input_count; i++) {
-        const struct hd_input *input = &forall->inputs[i];
-
-        digest = hdi_mix(digest, hdi_view_digest(&input->view));
-        digest = hdi_mix(digest, input->view.field_->number);
-        digest = hdi_mix(digest, input->touched);
-        for (unsigned k = 0; k < input->view.grid.rank; k++) {
-            digest = hdi_mix(digest, (uint64_t)input->before[k]);
-            digest = hdi_mix(digest, (uint64_t)input->after[k]);
-        }
-    }
-    return digest;
-}
-
 // Whatever fails is handed to the agreement, which all processes take part in.
 // The agent is there before it, because others may ask as soon as it is over.
 static hd_status begin_run(struct hdi_run *run,
@@ -558,9 +570,8 @@ static hd_status begin_run(struct hdi_run *run,
     uint64_t digest = 0;
 
     if (status == HD_OK)
-        status = check_forall(forall, error);
-    if (status == HD_OK)
-        digest = hdi_mix(digest_of(forall), way->digest);
+        status = hdi_forall_check(forall, &digest, error);
+    digest = hdi_mix(digest, way->digest);
     run->queue = calloc(run->output->map->nodes, sizeof(*run->queue));
     run->traffic = calloc(run->cluster->here, sizeof(*run->traffic));
     if (status == HD_OK && (!run->queue || !run->traffic))
@@ -605,17 +616,20 @@ static void idle(void *data)
     hdi_agent_serve(data);
 }
 
+static bool is_to_come(void *data, uint32_t process)
+{
+    (void)data;
+    (void)process;
+    return true;
+}
+
 hd_status hd_forall(const struct hd_forall *forall, struct hd_error *error)
 {
     const struct hdi_forall_way way = {.call = "hd_forall()",
                                        .crew = HDI_BY_ALL};
-    hd_status status = HD_OK;
+    uint64_t digest;
+    hd_status status = hdi_forall_check_function(forall, &digest, error);
 
-    for (unsigned i = 0; status == HD_OK && i < forall->input_count; i++)
-        if (forall->inputs[i].footprint)
-            status = hdi_fail(
-                error, HD_EINVAL,
-                "input %u: a function has no footprint, say what it reads", i);
     return hdi_forall(forall, &forall->output->cluster->lanes[0], &way, status,
                       error);
 }
@@ -641,11 +655,15 @@ hd_status hdi_forall(const struct hd_forall *forall, struct hdi_lane *lane,
     struct hd_error mine = {0};
 
     // What is started notes its lane when it is: here it is another thread.
+    // All have started it, so others may come to it at any time.
     if (lane->number == 0)
         run.cluster->latest = 0;
+    else
+        lane->lives = is_to_come;
     run.error = &mine;
     pthread_mutex_init(&run.lock, NULL);
     status = begin_run(&run, way, status, may, error);
+    lane->lives = NULL;
     if (status != HD_OK) {
         hdi_agent_stop(run.agent);
         free_run(&run);

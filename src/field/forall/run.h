@@ -76,6 +76,13 @@ struct hdi_forall_way {
     enum hdi_by crew;
 };
 
+// Check what a forall is given: `*digest` is of what must be equal on all
+// processes. The second one: as a function's, which has no footprint.
+hd_status hdi_forall_check(const struct hd_forall *forall, uint64_t *digest,
+                           struct hd_error *error);
+hd_status hdi_forall_check_function(const struct hd_forall *forall,
+                                    uint64_t *digest, struct hd_error *error);
+
 // As hd_forall(), in a lane. `status` is how it went here before: where it has
 // failed, with a text in `error`, the others are told and nothing begins.
 hd_status hdi_forall(const struct hd_forall *forall, struct hdi_lane *lane,

@@ -4,23 +4,35 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "steal/event.h"
 
+enum ready {
+    NOT_YET,
+    RUNS,    // its event has begun, and ends when this is over
+    GIVEN_UP // its event has ended: others are told
+};
+
+// `ready` is under the runner's lock, with what is beside it, and written once.
 struct started {
     struct started *next;
-    hd_status (*function)(void *data, struct hdi_lane *lane,
-                          struct hd_error *error);
-    void *data;
+    struct hdi_runner *runner;
+    struct hdi_forall_job job;
     struct hd_pool *pool;
-    hd_event event;
+    hd_event handle;
+    struct hdi_event *event; // of `handle`; NULL: one of hd_event_create()
+    bool anyway;
+    enum ready ready;
+    bool refused;     // not by all: only its event ends
+    hd_status before; // how what it comes after has ended, and why
+    struct hd_error why;
 };
 
 // Under the runner's lock: who starts adds to the end of `first`, the thread
-// takes from its front.
+// takes from its front, in the same order on all processes.
 struct track {
     struct hdi_runner *runner;
     struct hdi_lane *lane;
     struct started *first, **last;
-    bool runs; // one that is no more in the list
     pthread_t thread;
 };
 
@@ -32,38 +44,41 @@ struct hdi_runner {
     struct track tracks[HDI_LANES - 1];
 };
 
-// The next one, or NULL when no more come.
+// The thread ------------------------------------------------------------------
+
+// The next one, when it is ready, or NULL when no more come.
 static struct started *take(struct track *t)
 {
     struct hdi_runner *runner = t->runner;
     struct started *s;
 
     pthread_mutex_lock(&runner->lock);
-    t->runs = false;
-    pthread_cond_broadcast(&runner->changed);
-    while (!t->first && !runner->ending)
+    while (t->first ? t->first->ready == NOT_YET : !runner->ending)
         pthread_cond_wait(&runner->changed, &runner->lock);
     s = t->first;
     if (s) {
         t->first = s->next;
         if (!t->first)
             t->last = &t->first;
-        t->runs = true;
     }
     pthread_mutex_unlock(&runner->lock);
     return s;
 }
 
-// The event ends last: who waits for it may free what `data` is then.
+// The event ends last: who waits for it may free what the job is about then.
 static void *track_main(void *data)
 {
     struct track *t = data;
 
     for (struct started *s; (s = take(t)); free(s)) {
-        struct hd_error error = {.status = HD_OK};
-        hd_status status = s->function(s->data, t->lane, &error);
+        hd_status status = s->before;
 
-        hd_event_end(s->pool, s->event, status, error.text, NULL);
+        if (!s->refused)
+            status = s->job.function(s->job.data, t->lane, status, &s->why);
+        if (!s->event)
+            hd_event_end(s->pool, s->handle, status, s->why.text, NULL);
+        else if (s->ready == RUNS)
+            hdi_event_end(s->event, status, s->why.text);
     }
     return NULL;
 }
@@ -109,58 +124,143 @@ static hd_status make(struct hd_cluster *cluster, struct hd_error *error)
     return HD_OK;
 }
 
-static hd_status add(struct hdi_runner *runner, struct track *t,
-                     const struct started *what, hd_event *event,
-                     struct hd_error *error)
-{
-    struct started *s = malloc(sizeof(*s));
+// Events ----------------------------------------------------------------------
 
+static struct started *started_of(struct hdi_event *event)
+{
+    return *(struct started **)event->room;
+}
+
+// The thread may free it as soon as the lock is released.
+static void tell(struct started *s, enum ready ready, hd_status status,
+                 const struct hd_error *why)
+{
+    struct hdi_runner *runner = s->runner;
+
+    pthread_mutex_lock(&runner->lock);
+    s->before = status;
+    s->why = *why;
+    s->ready = ready;
+    pthread_cond_broadcast(&runner->changed);
+    pthread_mutex_unlock(&runner->lock);
+}
+
+// What it comes after has ended, well or not: all processes are told.
+static bool run(struct hd_worker *worker, struct hdi_event *event,
+                struct hd_error *error)
+{
+    struct started *s = started_of(event);
+
+    (void)worker;
+    tell(s, RUNS, s->anyway ? HD_OK : error->status, error);
+    return false;
+}
+
+// It ends: because it is over, or without having run.
+static void drop(struct hdi_event *event)
+{
+    struct started *s = started_of(event);
+    struct hd_error why;
+
+    if (s->ready == NOT_YET)
+        tell(s, GIVEN_UP,
+             hdi_fail(&why, HD_ECANCELED, "cancelled before it began"), &why);
+}
+
+static const struct hdi_event_kind kind = {.run = run, .drop = drop};
+
+static hd_status start_event(struct started *s, const struct hd_start *start,
+                             struct hd_error *error)
+{
+    struct hd_start after = *start;
+
+    HDI_TRY(hdi_event_check(s->pool, start, error));
+    HDI_TRY(hdi_event_take(s->pool, &kind, &s->event, error));
+    struct started **room = hdi_event_room(s->event, sizeof(struct started *));
+    if (!room) {
+        hdi_event_give_back(s->event);
+        return hdi_fail(error, HD_ENOMEM, "no memory to start a forall");
+    }
+    *room = s;
+    s->anyway = start->anyway;
+    after.anyway = true; // the others must be told
+    return hdi_event_start(s->event, &after, &s->handle, error);
+}
+
+// Starting --------------------------------------------------------------------
+
+static hd_status prepare(struct hd_cluster *cluster, struct hd_pool *pool,
+                         const struct hd_start *start,
+                         const struct hdi_forall_job *job,
+                         struct started **started, struct hd_error *error)
+{
+    HDI_TRY(make(cluster, error));
+    struct started *s = calloc(1, sizeof(*s));
     if (!s)
         return hdi_fail(error, HD_ENOMEM, "no memory to start a forall");
-    *s = *what;
-    hd_status status = hd_event_create(s->pool, &s->event, error);
+    s->runner = cluster->runner;
+    s->job = *job;
+    s->pool = pool;
+    s->ready = start ? NOT_YET : RUNS;
+    hd_status status = start ? start_event(s, start, error)
+                             : hd_event_create(pool, &s->handle, error);
     if (status != HD_OK) {
         free(s);
         return status;
     }
-    *event = s->event;
-    pthread_mutex_lock(&runner->lock);
-    *t->last = s;
-    t->last = &s->next;
-    pthread_cond_broadcast(&runner->changed);
-    pthread_mutex_unlock(&runner->lock);
+    *started = s;
     return HD_OK;
 }
 
-// In its turn, when what was started in the lane before is over.
-static hd_status refuse(struct hdi_runner *runner, struct track *t,
-                        hd_status status, struct hd_error *error)
+static void add(struct track *t, struct started *s)
 {
-    pthread_mutex_lock(&runner->lock);
-    while (t->first || t->runs)
-        pthread_cond_wait(&runner->changed, &runner->lock);
-    pthread_mutex_unlock(&runner->lock);
-    return hdi_lane_agree(t->lane, "hd_forall_kernel()", 0, status, error);
+    pthread_mutex_lock(&t->runner->lock);
+    *t->last = s;
+    t->last = &s->next;
+    pthread_cond_broadcast(&t->runner->changed);
+    pthread_mutex_unlock(&t->runner->lock);
 }
 
-// Without a runner nothing was started here, so the lane is free. The count
-// goes on also where there is none, as it does on the processes that have one.
-hd_status hdi_forall_start(struct hd_cluster *cluster, struct hd_pool *pool,
-                           hd_status (*function)(void *data,
-                                                 struct hdi_lane *lane,
-                                                 struct hd_error *error),
-                           void *data, hd_event *event, struct hd_error *error)
+// Its event may have begun, so the track waits for that.
+static void refuse(struct track *t, struct started *s)
 {
-    struct started what = {.function = function, .data = data, .pool = pool};
-    uint64_t number = cluster->foralls++ % (HDI_LANES - 1);
-    hd_status status = make(cluster, error);
+    if (s->event)
+        hd_event_cancel(s->pool, s->handle);
+    else
+        hd_event_end(s->pool, s->handle, HD_ECANCELED, NULL, NULL);
+    hd_event_release(s->pool, s->handle);
+    if (s->event) {
+        s->refused = true;
+        add(t, s);
+    } else {
+        free(s);
+    }
+}
 
-    cluster->latest = 1 + (uint32_t)number;
-    if (status != HD_OK)
-        return hdi_lane_agree(&cluster->lanes[cluster->latest],
-                              "hd_forall_kernel()", 0, status, error);
-    struct hdi_runner *runner = cluster->runner;
-    struct track *t = &runner->tracks[number];
-    status = add(runner, t, &what, event, error);
-    return status == HD_OK ? HD_OK : refuse(runner, t, status, error);
+// The count, which says in which lane it is, is of those that all have started.
+hd_status hdi_forall_start(struct hd_cluster *cluster, struct hd_pool *pool,
+                           const struct hd_start *start,
+                           const struct hdi_forall_job *job, hd_status status,
+                           hd_event *event, struct hd_error *error)
+{
+    uint32_t number = (uint32_t)(cluster->foralls % (HDI_LANES - 1));
+    struct started *s = NULL;
+
+    if (status == HD_OK)
+        status = prepare(cluster, pool, start, job, &s, error);
+    status = hdi_cluster_agree(cluster, job->call, job->digest, status, error);
+    if (status == HD_OK) {
+        hd_event handle = s->handle; // it may be over soon
+
+        cluster->foralls++;
+        cluster->latest = 1 + number;
+        add(&cluster->runner->tracks[number], s);
+        if (event)
+            *event = handle;
+        else
+            hd_event_release(pool, handle);
+    } else if (s) {
+        refuse(&cluster->runner->tracks[number], s);
+    }
+    return status;
 }

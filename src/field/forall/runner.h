@@ -8,18 +8,29 @@
 #include "field/cluster/cluster.h"
 #include "heddle/event.h"
 
-// Start `function`, which makes the collective calls of one hdi_forall_kernel()
-// in the lane that it is given; `*event` ends with what it returns. All
-// processes start them in the same order. On a failure it takes part in the
-// others' call, so that they fail as well.
+// What is started. All processes agree on `call` and `digest` first, then the
+// function is called once, when what it comes after has ended; with how that
+// has, and a text in `error`, which it tells the others. It makes the
+// collective calls of one hdi_forall() in the lane that it is given.
+struct hdi_forall_job {
+    const char *call; // as the user says it
+    uint64_t digest;
+    hd_status (*function)(void *data, struct hdi_lane *lane, hd_status before,
+                          struct hd_error *error);
+    void *data;
+};
+
+// Start a job; `*event` ends with what its function returns. Returns when all
+// processes have called it, and fails on all or on none. `start` NULL: it comes
+// after nothing, and needs no worker to begin. `status`: how it went here
+// before, with a text in `error`, as for hdi_forall().
 //
-// Errors:  HD_ENOMEM, HD_ELIMIT
-// Owner:   `data` is the caller's until the event has ended; it releases that
+// Errors:  HD_ENOMEM, HD_ELIMIT, HD_EINVAL (calls of processes differ, `start`)
+// Owner:   `data` is the function's, after success
 // Threads: one call at a time per cluster, as for all that is collective
 hd_status hdi_forall_start(struct hd_cluster *cluster, struct hd_pool *pool,
-                           hd_status (*function)(void *data,
-                                                 struct hdi_lane *lane,
-                                                 struct hd_error *error),
-                           void *data, hd_event *event, struct hd_error *error);
+                           const struct hd_start *start,
+                           const struct hdi_forall_job *job, hd_status status,
+                           hd_event *event, struct hd_error *error);
 
 #endif

@@ -36,11 +36,12 @@ static void weights_say_who_is_fast(void)
 }
 
 // As if each had been done by one node in half the time of the other.
-static hd_status compute(void *data, struct hdi_lane *lane,
+static hd_status compute(void *data, struct hdi_lane *lane, hd_status before,
                          struct hd_error *why)
 {
     const uint32_t *fast = data;
 
+    (void)before;
     (void)why;
     for (uint32_t n = 0; n < 2; n++) {
         atomic_store(&hdi_lane_slot(lane, n)->mean, n == *fast ? 1000 : 2000);
@@ -78,7 +79,10 @@ static void the_last_one_counts_that_was_started(void)
         uint32_t fast = i % 2;
         hd_event event;
 
-        CHECK_OK(hdi_forall_start(c, pool, compute, &fast, &event, &error),
+        const struct hdi_forall_job job = {
+            .call = "a test", .function = compute, .data = &fast};
+
+        CHECK_OK(hdi_forall_start(c, pool, NULL, &job, HD_OK, &event, &error),
                  error);
         CHECK_OK(hd_event_wait(pool, &event, 1, HD_FOREVER, &error), error);
         CHECK_OK(hd_cluster_weights(c, weights, &error), error);

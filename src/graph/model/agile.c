@@ -470,13 +470,14 @@ bool hdi_agile_only_starts(const struct hd_graph *graph,
 }
 
 // By the runner. The task stays at the command until its event has ended.
-static hd_status compute(void *data, struct hdi_lane *lane,
+static hd_status compute(void *data, struct hdi_lane *lane, hd_status before,
                          struct hd_error *error)
 {
     const struct hdi_task *task = data;
     struct hd_graph *graph = task->graph;
     struct hdi_pass *pass = &graph->passes.at[task->pass];
 
+    (void)before; // it comes after nothing
     return launch(graph, pass,
                   &graph->commands.at[pass->commands + task->ended], lane,
                   error);
@@ -489,9 +490,13 @@ hd_status hdi_agile_start(struct hdi_task *task,
     struct hd_graph *graph = task->graph;
     struct hd_pool *pool = graph->context.launcher->pool;
 
-    if (command->is == HD_DISPATCH)
-        return hdi_forall_start(graph->cluster, pool, compute, task,
-                                &task->event, error);
+    if (command->is == HD_DISPATCH) {
+        const struct hdi_forall_job job = {
+            .call = "hd_forall_kernel()", .function = compute, .data = task};
+
+        return outcome(graph, hdi_forall_start(graph->cluster, pool, NULL, &job,
+                                               HD_OK, &task->event, error));
+    }
 
     const struct hdi_pass *pass = &graph->passes.at[task->pass];
     struct hd_view view =

@@ -277,13 +277,14 @@ static hd_status listen(struct hdi_agent *agent)
 }
 
 // Returns true when there was something to do. What a process told when a run
-// had failed may come in a later run, where it means nothing.
+// had failed may come in a later run, where it means nothing. Without memory to
+// listen it tries again: what comes meanwhile waits.
 static bool serve(struct hdi_agent *agent)
 {
     hd_status status;
     bool any = agent->replies && finish_replies(agent);
 
-    if (agent->ended || !agent->receive ||
+    if (agent->ended || (!agent->receive && listen(agent) != HD_OK) ||
         !agent->cluster->transport->test(agent->cluster->net, agent->receive,
                                          &status, NULL))
         return any;
@@ -299,9 +300,7 @@ static bool serve(struct hdi_agent *agent)
         agent->ended = true;
         return true;
     }
-    status = listen(agent);
-    if (status != HD_OK)
-        fail(agent, status, "messages cannot be received");
+    listen(agent);
     switch (ask.what) {
     case ASK_BLOCK:
         answer_block(agent, &ask);

@@ -235,6 +235,7 @@ void hdi_assign_lost(struct hdi_assign *a, hd_status status,
                      const struct hd_error *why)
 {
     note(a, status, why);
+    hdi_agreement_abandon(&a->agreement);
     a->lost = true;
     if (a->stage == HDI_ASSIGN_WORK)
         a->sent = true;

@@ -144,11 +144,12 @@ static void calls_that_block(struct hd_field *to, const struct hd_view *view)
     CHECK(cluster->scratch == 0);
 }
 
+// Until what was begun is over.
 static void wait_for_nothing(void)
 {
     for (bool waiting = true; waiting; sched_yield()) {
-        waiting = false;
         pthread_mutex_lock(&network.lock);
+        waiting = network.count == 0;
         for (unsigned i = 0; i < network.count; i++)
             waiting = waiting || !network.made[i].over;
         pthread_mutex_unlock(&network.lock);

@@ -267,6 +267,10 @@ static void commands_use_what_the_pass_names(void)
     arg = (struct hd_pass_arg){.is = HD_PASS_BYTES};
     CHECK_FAILS(hd_graph_pass(g, &params, &pass, &error), HD_EINVAL, error,
                 "0 bytes");
+    command.args = NULL;
+    CHECK_FAILS(hd_graph_pass(g, &params, &pass, &error), HD_EINVAL, error,
+                "lists are there");
+    command.args = &arg;
     command.range.dims = 0;
     CHECK_FAILS(hd_graph_pass(g, &params, &pass, &error), HD_EINVAL, error,
                 "dimensions, not 0");

@@ -724,6 +724,15 @@ static bool is_good(const struct hd_pass_params *p)
            !(p->scratch_count && !p->scratch_sizes);
 }
 
+static bool has_arguments(const struct hd_pass_params *p)
+{
+    for (unsigned i = 0; i < p->command_count; i++)
+        if (p->commands[i].is == HD_DISPATCH && p->commands[i].arg_count &&
+            !p->commands[i].args)
+            return false;
+    return true;
+}
+
 // Scratch of the pass comes first, then a buffer of requests for each command
 // that appends, with room for as many requests as the pass may append in a run.
 // Kernels are found before anything changes, as that may need memory; the same
@@ -732,7 +741,7 @@ hd_status hdi_graph_add_pass(struct hd_graph *graph,
                              const struct hd_pass_params *params,
                              struct hd_error *error)
 {
-    if (!is_good(params))
+    if (!is_good(params) || !has_arguments(params))
         return hdi_fail(error, HD_EINVAL,
                         "a pass takes parameters whose lists are there");
 

@@ -1,5 +1,6 @@
 // Passes that call functions of the program.
 #include <stdatomic.h>
+#include <string.h>
 
 #include "heddle/heddle.h"
 #include "tests/check.h"
@@ -28,6 +29,12 @@ static hd_status fail_step(void *data, struct hd_error *failure)
     (void)data;
     failure->status = HD_EIO;
     snprintf(failure->text, sizeof(failure->text), "the disk is full");
+    return HD_EIO;
+}
+
+static hd_status fail_silently(void *data, struct hd_error *failure)
+{
+    (void)data, (void)failure;
     return HD_EIO;
 }
 
@@ -92,6 +99,23 @@ static void a_call_that_fails_ends_the_run(void)
     hd_graph_destroy(graph);
 }
 
+// What the status says is the text then, of ordinary graphs and of many calls.
+static void a_call_that_fails_without_a_word_is_told_all_the_same(void)
+{
+    for (int others = 0; others <= 500; others += 500) {
+        static struct step steps[500];
+        struct hd_graph *graph = create();
+
+        add_call(graph, fail_silently, NULL);
+        for (int i = 0; i < others; i++)
+            add_call(graph, run_step, &steps[i]);
+        CHECK_FAILS(hd_graph_run(graph, NULL, &error), HD_EIO, error,
+                    hd_status_text(HD_EIO));
+        CHECK(strstr(error.text, "g.c:7: pass 'call': "));
+        hd_graph_destroy(graph);
+    }
+}
+
 static void a_call_of_nothing_is_refused(void)
 {
     struct hd_graph *graph = create();
@@ -113,6 +137,7 @@ int main(void)
     CHECK_OK(hd_runtime_create(&params, &runtime, &error), error);
     calls_come_in_order_in_every_run();
     a_call_that_fails_ends_the_run();
+    a_call_that_fails_without_a_word_is_told_all_the_same();
     a_call_of_nothing_is_refused();
     hd_runtime_destroy(runtime);
     return 0;

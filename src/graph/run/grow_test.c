@@ -114,6 +114,24 @@ static void a_failure_ends_the_growth(void)
     hd_graph_destroy(graph);
 }
 
+static hd_status fail_silently(void *data, struct hd_graph *graph,
+                               struct hd_error *failure)
+{
+    (void)data, (void)graph, (void)failure;
+    return HD_EIO;
+}
+
+static void a_failure_without_a_word_has_a_text(void)
+{
+    const struct hd_graph_run_params params = {.grow = fail_silently};
+    struct climb climb = {.goal = 0};
+    struct hd_graph *graph = create(&climb);
+
+    CHECK_FAILS(hd_graph_run(graph, &params, &error), HD_EIO, error,
+                hd_status_text(HD_EIO));
+    hd_graph_destroy(graph);
+}
+
 static void cancelling_ends_the_growth(void)
 {
     struct climb climb = {.goal = WIDTH * ROUNDS};
@@ -193,6 +211,7 @@ int main(void)
         a_run_goes_on_until_nothing_is_added(true);
         a_run_goes_on_until_nothing_is_added(false);
         a_failure_ends_the_growth();
+        a_failure_without_a_word_has_a_text();
         cancelling_ends_the_growth();
         results_steer_the_growth();
         hd_runtime_destroy(runtime);

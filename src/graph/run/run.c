@@ -435,6 +435,8 @@ static bool grow(struct hd_graph *graph, struct hd_error *error)
     if (graph->failed == HD_OK && more)
         graph->failed = make_ready(graph, &params, error);
     if (graph->failed != HD_OK) {
+        if (!error->text[0])
+            hdi_fail(error, graph->failed, "%s", hd_status_text(graph->failed));
         graph->failure = *error;
         graph->failure.status = graph->failed;
         return false;

@@ -38,6 +38,8 @@ void hdi_graph_fail_run(struct hd_graph *graph, const char *name,
     if (graph->failed == HD_OK) {
         graph->failed = status;
         graph->failure = *error;
+        if (!error->text[0]) // a function of the program that tells no more
+            hdi_fail(&graph->failure, status, "%s", hd_status_text(status));
         hdi_prefix_error(&graph->failure, "%s%spass '%s'",
                          HDI_PASS_OF(where, name));
     }

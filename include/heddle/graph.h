@@ -573,17 +573,16 @@ HD_API hd_status hd_graph_start(struct hd_graph *graph,
 /// the graph may be used until the run has ended, but hd_graph_cancel(), and
 /// hd_graph_contents() by a function of a pass that comes after the last pass
 /// so far that writes the resource, and before the next. Passes over fields
-/// cannot join, and order leads to passes that have not joined only, from those
-/// before them.
+/// cannot join where checkpoints are kept, and order leads to passes that have
+/// not joined only, from those before them.
 ///
 /// What cannot join ends the run, as a pass that fails does. After that, and
 /// after a cancellation, nothing joins any more, and the run ends when it is
 /// closed.
 ///
 /// Errors:  HD_EINVAL (no open run), HD_ELIMIT (no room for so much),
-/// HD_ENOTSUP
-///          (a field), those of hd_graph_prepare(), the run's first error,
-///          HD_ECANCELED
+///          HD_ENOTSUP (a field, and checkpoints), those of hd_graph_prepare(),
+///          the run's first error, HD_ECANCELED
 /// Threads: any; one at a time with all that adds to the graph
 HD_API hd_status hd_graph_extend(struct hd_graph *graph,
                                  struct hd_error *error);

@@ -204,6 +204,27 @@ static void a_changed_argument_changes_the_cost(void)
     hd_graph_destroy(graph);
 }
 
+// A pass that had next to nothing to do has time only for what is around it.
+static void little_that_becomes_much_takes_long(void)
+{
+    double turns = TURNS;
+    const struct hd_pass_arg arg = {
+        .is = HD_PASS_NUMBERS, .numbers = &turns, .number_count = 1};
+    struct hd_graph *graph;
+
+    CHECK_OK(hd_graph_create(runtime, &graph, &error), error);
+    hd_pass pass = add(graph, "think", FEW, 1);
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    CHECK_OK(hd_graph_run(graph, NULL, &error), error);
+    const struct hdi_weight before = graph->weights[0];
+    CHECK_OK(hd_graph_set_argument(graph, pass, 0, 1, &arg, &error), error);
+    const struct hdi_weight *w = graph->weights;
+    uint64_t least = graph->passes.at[0].steps / 10; // [ns]
+    CHECK(w->work >= before.work + least && w->time >= before.time + least);
+    CHECK(w->last_time >= before.last_time + least);
+    hd_graph_destroy(graph);
+}
+
 // A pass of few operations took long, as it may where others have its core.
 static void short_passes_tell_nothing_of_operations(void)
 {
@@ -273,6 +294,7 @@ int main(void)
     with_workers(1, what_ran_tells_about_what_did_not);
     with_workers(1, more_turns_are_thought_to_take_longer);
     with_workers(1, a_changed_argument_changes_the_cost);
+    with_workers(1, little_that_becomes_much_takes_long);
     with_workers(1, short_passes_tell_nothing_of_operations);
     with_workers(1, what_is_counted_is_learned);
     return 0;

@@ -276,9 +276,31 @@ static void weigh_passes(struct hd_graph *graph, uint32_t from)
     }
 }
 
-static void scale(uint64_t *time, double by)
+// Of what was measured; 0 stays that.
+static void scale(uint64_t *time, double by, double more)
 {
-    *time = (uint64_t)((double)*time * by);
+    if (*time > 0)
+        *time = (uint64_t)((double)*time * by + more);
+}
+
+// A pass of few operations took what is around them: what more of them take is
+// added to that.
+static void scale_weight(const struct hd_graph *graph,
+                         const struct hdi_pass *pass, uint64_t before,
+                         struct hdi_weight *weight)
+{
+    double by = 1, more = 0, width = workers_of(graph);
+
+    if (before >= STEPS)
+        by = (double)pass->steps / (double)before;
+    else if (pass->steps > before)
+        more = (double)(pass->steps - before) * step_time(graph);
+    if (pass->work_items > 0 && (double)pass->work_items < width)
+        width = (double)pass->work_items;
+    scale(&weight->time, by, more / width);
+    scale(&weight->work, by, more);
+    scale(&weight->last_time, by, more / width);
+    scale(&weight->last_work, by, more);
 }
 
 // Ranks are made anew only if there is twice as much to do, or half as much.
@@ -291,12 +313,7 @@ void hdi_graph_rescale(struct hd_graph *graph, struct hdi_pass *pass,
     pass->steps = steps;
     if (!pass->weighed || before == 0 || steps == 0 || steps == before)
         return;
-    struct hdi_weight *weight = &graph->weights[index];
-    double by = before < STEPS ? 1 : (double)steps / (double)before;
-    scale(&weight->time, by);
-    scale(&weight->work, by);
-    scale(&weight->last_time, by);
-    scale(&weight->last_work, by);
+    scale_weight(graph, pass, before, &graph->weights[index]);
     if (magnitude_of(steps) == magnitude_of(before))
         return;
     graph->reweigh = true;

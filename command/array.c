@@ -212,9 +212,9 @@ static hd_status parse_head(const char *path, const char *text,
             head->scalar = &scalars[i];
     if (!head->scalar)
         return fail(error, HD_EFORMAT,
-                    "%s: kernels have no type for its elements, %.12s; save "
+                    "%s: kernels have no type for its elements, %.*s; save "
                     "numbers of up to 8 bytes",
-                    path, descr);
+                    path, (int)strcspn(descr + 1, "'\"") + 2, descr);
     return HD_OK;
 }
 

@@ -150,7 +150,7 @@ refuses "it has more than the 20 bytes" c.dat@float,5
 printf 'no numpy' >bad.npy
 refuses "it is no .npy file" bad.npy
 "$python" save.py bad.npy '<c8' '(1,)' '<2f' 1 2
-refuses "kernels have no type for its elements" bad.npy
+refuses "kernels have no type for its elements, '<c8'; save" bad.npy
 "$python" save.py bad.npy '<f4' '(1, 1, 1, 1, 1)' '<1f' 1
 refuses "an array of 5 axes" bad.npy
 "$python" save.py bad.npy '<f4' '(0,)' '<0f'

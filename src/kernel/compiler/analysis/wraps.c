@@ -22,6 +22,9 @@ enum {
     MAX_COUNTERS = 8,
     MAX_ENDS = 8,
     MAX_BITS = 32, // of an index that a loop comes to the end of
+    // What one of so many bits grows by, to come there within some thousand
+    // turns: lines of memory are nearer.
+    FAR = 1 << 20,
     MAX_PROPERTIES = 16
 };
 
@@ -141,7 +144,7 @@ static struct growth product(LLVMValueRef value, struct growth a,
 
     if (is_none(a) && is_none(b))
         return a;
-    if (a.unknown || !LLVMIsAConstantInt(by))
+    if (!LLVMIsAConstantInt(by))
         return (struct growth){.unknown = true};
     a.by *= (uint64_t)LLVMConstIntGetSExtValue(by);
     return a;
@@ -153,8 +156,7 @@ static struct growth shifted(LLVMValueRef value, struct growth g)
 
     if (is_none(g))
         return g;
-    if (g.unknown || !LLVMIsAConstantInt(by) ||
-        LLVMConstIntGetZExtValue(by) > 63)
+    if (!LLVMIsAConstantInt(by) || LLVMConstIntGetZExtValue(by) > 63)
         return (struct growth){.unknown = true};
     g.by <<= LLVMConstIntGetZExtValue(by);
     return g;
@@ -238,11 +240,14 @@ static unsigned kept_bits(LLVMValueRef x)
 }
 
 // Steps by which whole vectors fit the period are right, and so are negative
-// ones, of which LLVM asks more.
+// ones, of which LLVM asks more. One of MAX_BITS that is not known is mostly
+// the length of a row.
 static bool is_mistaken(struct growth growth, unsigned bits)
 {
     uint64_t by = growth.by & ((UINT64_C(1) << bits) - 1);
 
+    if (bits == MAX_BITS && (growth.unknown || by < FAR))
+        return false;
     return growth.unknown || ((by & (by - 1)) != 0 && !(by >> (bits - 1) & 1));
 }
 
@@ -327,7 +332,7 @@ static bool look_at(const struct hdi_llvm *llvm, LLVMValueRef x)
     struct counters counters = {.left = MAX_VALUES};
     bool found = false;
 
-    if (bits == 0 || bits >= MAX_BITS || !is_of_address(x, &left))
+    if (bits == 0 || bits > MAX_BITS || !is_of_address(x, &left))
         return false;
     find_counters(&counters, LLVMGetOperand(x, 0));
     for (unsigned i = 0; i < counters.count; i++) {

@@ -245,16 +245,16 @@ static uint32_t declare(struct maker *m, enum var_type type, bool uniform,
     return var;
 }
 
-// From `least` to `most`: any number, a power of two, or one less.
+// From `least` to `most`; or one less than a power of two of those.
 static uint32_t number(struct maker *m, const struct pattern *p, unsigned i)
 {
     uint32_t power = p->least[i];
 
-    if (!p->is_power[i] && !p->is_mask[i])
+    if (!p->is_mask[i])
         return p->least[i] + below(m, p->most[i] - p->least[i] + 1);
     for (uint32_t k = below(m, 32); k > 0; k--)
         power = 2 * power > p->most[i] ? p->least[i] : 2 * power;
-    return power - p->is_mask[i];
+    return power - 1;
 }
 
 // What all do together stands where all are; each writes a plane of its own,

@@ -45,6 +45,15 @@ static bool any(const struct mask *mask)
     return all != 0;
 }
 
+static unsigned first(const struct mask *mask)
+{
+    unsigned i = 0;
+
+    while (!has(mask, i))
+        i++;
+    return i;
+}
+
 static struct mask either(struct mask a, struct mask b)
 {
     for (unsigned k = 0; k < TREE_ITEMS / 64; k++)
@@ -519,7 +528,7 @@ static void run_pattern(struct group *g, const struct stmt *s, struct mask mask)
                                      .to = &plane[PATTERN_BEFORE],
                                      .shared = g->shared};
     run_phase(g, &p->first, lanes, mask, 0);
-    for (uint32_t step = pattern_begin(p, s->numbers[0], g->items);
+    for (uint32_t step = pattern_begin(p, &lanes[first(&mask)]);
          pattern_goes_on(p, step, g->items); step = pattern_next(p, step))
         for (unsigned k = 0; k < 2; k++)
             run_phase(g, &p->turn[k], lanes, mask, step);

@@ -39,7 +39,7 @@ struct pattern_phase {
 enum pattern_loop {
     PATTERN_ONCE,
     PATTERN_UP,   // for (uint s = 1; s < ITEMS; s *= 2)
-    PATTERN_DOWN, // for (uint s = n0; s > 0; s /= 2)
+    PATTERN_DOWN, // for (uint s = 1u << b % n0; s > 0; s /= 2)
     PATTERN_HALF  // for (uint s = ITEMS / 2; s > 0; s /= 2)
 };
 
@@ -51,21 +51,21 @@ struct pattern {
     enum pattern_loop loop;
     bool meets;
     bool is_same; // the result, for the whole group
-    // From where to where the numbers are, which may be powers of two alone, or
-    // one less than those.
+    // From where to where the numbers are; of masks, powers of two, of which
+    // one is taken.
     uint32_t least[PATTERN_NUMBERS], most[PATTERN_NUMBERS];
-    bool is_power[PATTERN_NUMBERS], is_mask[PATTERN_NUMBERS];
+    bool is_mask[PATTERN_NUMBERS];
 };
 
 extern const struct pattern patterns_alone[], patterns_together[];
 extern const unsigned patterns_alone_count, patterns_together_count;
 
-static inline uint32_t pattern_begin(const struct pattern *p, uint32_t n0,
-                                     uint32_t items)
+static inline uint32_t pattern_begin(const struct pattern *p,
+                                     const struct pattern_lane *any)
 {
     return p->loop == PATTERN_UP     ? 1
-           : p->loop == PATTERN_DOWN ? n0
-           : p->loop == PATTERN_HALF ? items / 2
+           : p->loop == PATTERN_DOWN ? 1u << any->b % any->numbers[0]
+           : p->loop == PATTERN_HALF ? any->items / 2
                                      : 0;
 }
 

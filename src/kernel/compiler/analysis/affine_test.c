@@ -51,7 +51,10 @@ static void check_kernel(const char *body, bool in_slots, bool clamps,
     hdi_text_print(&text,
                    "declare i64 @_Z12get_group_idj(i32)\n"
                    "declare i64 @_Z14get_local_sizej(i32)\n"
+                   "declare i64 @_Z23get_enqueued_local_sizej(i32)\n"
                    "declare i32 @llvm.smin.i32(i32, i32)\n"
+                   "declare i32 @llvm.umin.i32(i32, i32)\n"
+                   "declare i32 @llvm.umax.i32(i32, i32)\n"
                    "define void @k(ptr addrspace(1) %%p, i32 %%n, i64 %%width, "
                    "i1 %%b) {\n"
                    "  %%x = call i64 @_Z13get_global_idj(i32 0)\n"
@@ -90,15 +93,23 @@ static void sums_and_products_add_up(void)
         "  %mixed = or i64 %pair, %l\n"
         "  %read = load i64, ptr addrspace(1) %along\n"
         "  %same = load i64, ptr addrspace(1) %p\n"
+        "  %ticket = atomicrmw add ptr addrspace(1) %p, i32 1 seq_cst\n"
         "  ret void\n";
-    static const char *const lines[] = {
-        "x 1 0 0 1 0 0",      "l 1 0 0 0 0 0",
-        "row 0 far 0 0 0 0",  "along 8 far 0 8 0 0",
-        "down -8 0 0 -8 0 0", "column far 0 0 far 0 0",
-        "square ? 0 0 ? 0 0", "area far far 0 far 0 0",
-        "back -1 0 0 -1 0 0", "odd 2 0 0 2 0 0",
-        "mixed ? 0 0 ? 0 0",  "read ? ? 0 ? 0 0",
-        "same 0 0 0 0 0 0",   NULL};
+    static const char *const lines[] = {"x 1 0 0 1 0 0",
+                                        "l 1 0 0 0 0 0",
+                                        "row 0 far 0 0 0 0",
+                                        "along 8 far 0 8 0 0",
+                                        "down -8 0 0 -8 0 0",
+                                        "column far 0 0 far 0 0",
+                                        "square ? 0 0 ? 0 0",
+                                        "area far far 0 far 0 0",
+                                        "back -1 0 0 -1 0 0",
+                                        "odd 2 0 0 2 0 0",
+                                        "mixed ? 0 0 ? 0 0",
+                                        "read ? ? 0 ? 0 0",
+                                        "same 0 0 0 0 0 0",
+                                        "ticket ? ? ? ? ? ?",
+                                        NULL};
 
     check_kernel(body, true, false, lines);
     check_kernel(body, false, false, lines);
@@ -137,12 +148,19 @@ static void groups_begin_at_products(void)
         "  %one = getelementptr float, ptr addrspace(1) %p, i64 %g\n"
         "  %all = getelementptr float, ptr addrspace(1) %p, i64 %own\n"
         "  %rows = mul i64 %g, %width\n"
+        "  %whole = call i64 @_Z23get_enqueued_local_sizej(i32 0)\n"
+        "  %begin = mul i64 %g, %whole\n"
+        // Of another dimension, and of what is no group.
+        "  %up = call i64 @_Z12get_group_idj(i32 1)\n"
+        "  %height = call i64 @_Z14get_local_sizej(i32 1)\n"
+        "  %slant = mul i64 %g, %height\n"
+        "  %sizes = mul i64 %x, %s\n"
         "  ret void\n";
     static const char *const lines[] = {
-        "g 0 0 0 0 1 0",      "start 0 0 0 1 0 0",
-        "own 1 0 0 1 0 0",    "int 0 0 0 1 0 0",
-        "one 0 0 0 0 4 0",    "all 4 0 0 4 0 0",
-        "rows 0 0 0 0 far 0", NULL};
+        "g 0 0 0 0 1 0",       "start 0 0 0 1 0 0",     "own 1 0 0 1 0 0",
+        "int 0 0 0 1 0 0",     "one 0 0 0 0 4 0",       "all 4 0 0 4 0 0",
+        "rows 0 0 0 0 far 0",  "begin 0 0 0 1 0 0",     "up 0 0 0 0 0 0",
+        "slant 0 0 0 0 far 0", "sizes far 0 0 far 0 0", NULL};
 
     check_kernel(body, true, false, lines);
 }
@@ -153,11 +171,23 @@ static void limits_may_be_taken_not_to_count(void)
         "  %least = call i32 @llvm.smin.i32(i32 %i, i32 %n)\n"
         "  %choice = select i1 %b, i32 %i, i32 %n\n"
         "  %both = select i1 %b, i32 %i, i32 %least\n"
+        "  %low = call i32 @llvm.umin.i32(i32 %i, i32 %n)\n"
+        "  %high = call i32 @llvm.umax.i32(i32 %i, i32 %n)\n"
+        // Who takes which is not the same for all.
+        "  %few = icmp ult i64 %x, 5\n"
+        "  %one = select i1 %b, i64 %x, i64 %l\n"
+        "  %other = select i1 %few, i64 %x, i64 %l\n"
         "  ret void\n";
-    static const char *const within[] = {"least 1 0 0 1 0 0",
-                                         "choice 1 0 0 1 0 0", NULL};
-    static const char *const limited[] = {
-        "least ? 0 0 ? 0 0", "choice ? 0 0 ? 0 0", "both ? 0 0 ? 0 0", NULL};
+    static const char *const within[] = {
+        "least 1 0 0 1 0 0", "choice 1 0 0 1 0 0", "low 1 0 0 1 0 0",
+        "high 1 0 0 1 0 0", NULL};
+    static const char *const limited[] = {"least ? 0 0 ? 0 0",
+                                          "choice ? 0 0 ? 0 0",
+                                          "both ? 0 0 ? 0 0",
+                                          "low ? 0 0 ? 0 0",
+                                          "one 1 0 0 ? 0 0",
+                                          "other ? 0 0 ? 0 0",
+                                          NULL};
 
     check_kernel(body, true, true, within);
     check_kernel(body, true, false, limited);
@@ -205,17 +235,23 @@ static const char turns[] =
     "  %c = alloca i64\n"
     "  %d = alloca i64\n"
     "  %e = alloca i64\n"
+    "  %f = alloca i64\n"
     "  %x = call i64 @_Z13get_global_idj(i32 0)\n"
     "  store i64 %x, ptr %a\n"
     "  store i64 0, ptr %c\n"
     "  store i64 0, ptr %d\n"
     "  store i64 %n, ptr %e\n"
+    "  store i64 0, ptr %f\n"
     "  br label %loop\n"
     "loop:\n"
     "  %i = load i64, ptr %a\n"
     "  %j = load i64, ptr %c\n"
     "  %k = load i64, ptr %d\n"
     "  %fixed = load i64, ptr %e\n"
+    "  %m = load i64, ptr %f\n"
+    "  store i64 %n, ptr %f\n"
+    "  %m1 = add i64 %m, 1\n"
+    "  store i64 %m1, ptr %f\n"
     "  %row = mul i64 %i, %n\n"
     "  %up = shl i64 %i, 32\n"
     "  %int = ashr i64 %up, 32\n"
@@ -235,8 +271,8 @@ static const char turns[] =
 static void turns_of_a_loop_add_up(void)
 {
     static const char *const lines[] = {
-        "i -3",   "j far",     "k ?",    "fixed 0", "row far",
-        "at -12", "below far", "read ?", "x 0",     NULL};
+        "i -3",      "j far",  "k ?", "fixed 0", "row far", "at -12",
+        "below far", "read ?", "x 0", "m ?",     NULL};
     struct hdi_value_steps f;
     struct hdi_nest nest;
     struct try_ir t;
@@ -285,6 +321,10 @@ static void what_is_far_apart_is_gathered(void)
         "  %down = getelementptr float, ptr addrspace(1) %p, i64 %back\n"
         "  %across = getelementptr float, ptr addrspace(1) %p, i64 %wide\n"
         "  %one = getelementptr float, ptr addrspace(1) %p, i64 %width\n"
+        "  %four = shl i64 %x, 2\n"
+        "  %fours = getelementptr float, ptr addrspace(1) %p, i64 %four\n"
+        "  %five = mul i64 %x, 5\n"
+        "  %fives = getelementptr float, ptr addrspace(1) %p, i64 %five\n"
         "  ret void\n"
         "}\n";
     struct hdi_value_steps f;
@@ -296,6 +336,8 @@ static void what_is_far_apart_is_gathered(void)
     CHECK(hdi_affine_find(&t.llvm, t.kernel, &t.flow, false, &f));
     CHECK(!hdi_affine_is_gathered(&f, try_ir_find(&t, "along"), type));
     CHECK(!hdi_affine_is_gathered(&f, try_ir_find(&t, "one"), type));
+    CHECK(!hdi_affine_is_gathered(&f, try_ir_find(&t, "fours"), type));
+    CHECK(hdi_affine_is_gathered(&f, try_ir_find(&t, "fives"), type));
     CHECK(hdi_affine_is_gathered(&f, try_ir_find(&t, "down"), type));
     CHECK(hdi_affine_is_gathered(&f, try_ir_find(&t, "across"), type));
     hdi_affine_destroy(&f);

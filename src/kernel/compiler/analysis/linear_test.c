@@ -44,7 +44,8 @@ static void steps_are_proven(void)
 {
     struct trial t;
 
-    trial_open(&t, "define void @k(ptr addrspace(1) %p, i32 %n, i64 %width) {\n"
+    trial_open(&t, "declare i32 @next(i32)\n"
+                   "define void @k(ptr addrspace(1) %p, i32 %n, i64 %width) {\n"
                    "  %array = alloca [3 x i32]\n"
                    "  %x = call i64 @_Z13get_global_idj(i32 0)\n"
                    "  %y = call i64 @_Z13get_global_idj(i32 1)\n"
@@ -61,6 +62,11 @@ static void steps_are_proven(void)
                    "  %each = load volatile i32, ptr addrspace(1) %p\n"
                    "  %mine = getelementptr i32, ptr %array, i64 %x\n"
                    "  store i32 %one, ptr %mine\n"
+                   "  %given = call i32 @next(i32 %n)\n"
+                   "  %ticket = atomicrmw add ptr addrspace(1) %p, i32 1 "
+                   "seq_cst\n"
+                   "  %wide = mul i64 %x, 536870912\n"
+                   "  %apart = mul i64 %x, 1073741824\n"
                    "  ret void\n"
                    "}\n");
     CHECK(step(&t, "x") == 1 && step(&t, "y") == 0 && step(&t, "i") == 1);
@@ -69,6 +75,9 @@ static void steps_are_proven(void)
     CHECK(step(&t, "along") == 8 && step(&t, "back") == -1);
     CHECK(step(&t, "one") == 0 && step(&t, "each") == HDI_STEP_VARIES);
     CHECK(step(&t, "array") == 12 && step(&t, "mine") == 16);
+    CHECK(step(&t, "given") == HDI_STEP_VARIES);
+    CHECK(step(&t, "ticket") == HDI_STEP_VARIES);
+    CHECK(step(&t, "wide") == 1 << 29 && step(&t, "apart") == HDI_STEP_VARIES);
     trial_close(&t);
 }
 

@@ -54,18 +54,22 @@ static void touches_say_what_and_where(void)
 
     LLVMPositionBuilderBefore(
         b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(kernel)));
-    for (unsigned i = 0; i < 2; i++) {
-        LLVMValueRef p = LLVMGetParam(kernel, i);
-        const struct hdi_screen_access access = {p, p, 16, 4, 2};
+    for (unsigned i = 0; i < 3; i++) {
+        LLVMValueRef p = LLVMGetParam(kernel, i > 0);
+        LLVMValueRef base = LLVMGetParam(kernel, i == 1);
+        const struct hdi_screen_access access = {p, base, 16, 4, 2};
         hdi_screen_touch(&llvm, module, b, &access);
     }
     hdi_screen_tidy(kernel);
-    CHECK(!llvm.unscreened && count(kernel, HDI_SCREEN_TOUCH) == 2);
+    CHECK(!llvm.unscreened && count(kernel, HDI_SCREEN_TOUCH) == 3);
     LLVMValueRef x = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(kernel));
     CHECK(hdi_screen_number(x, 2) == 16 && hdi_screen_number(x, 3) == 4 &&
           hdi_screen_number(x, 4) == 2);
-    CHECK(LLVMGetCalledValue(x) !=
-          LLVMGetCalledValue(LLVMGetNextInstruction(x)));
+    LLVMValueRef y = LLVMGetNextInstruction(x);
+    LLVMValueRef z = LLVMGetNextInstruction(y);
+    CHECK(LLVMGetCalledValue(x) != LLVMGetCalledValue(y) &&
+          LLVMGetCalledValue(x) != LLVMGetCalledValue(z) &&
+          LLVMGetCalledValue(y) != LLVMGetCalledValue(z));
     LLVMDisposeBuilder(b);
     try_text_close(&llvm, module);
 }

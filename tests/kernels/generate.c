@@ -591,7 +591,7 @@ struct tree *tree_make(uint64_t seed)
     tree->prints = below(&m, 4) == 0;
     tree->line = below(&m, 2);
     if (below(&m, 6) == 0) {
-        tree->required[0] = tree->line ? 1u << (3 + below(&m, 8)) : 8;
+        tree->required[0] = tree->line ? 1u << below(&m, 11) : 8;
         tree->required[1] = tree->line ? 1 : 4;
         tree->required[2] = 1;
     }

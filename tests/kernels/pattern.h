@@ -39,7 +39,7 @@ struct pattern_phase {
 enum pattern_loop {
     PATTERN_ONCE,
     PATTERN_UP,   // for (uint s = 1; s < ITEMS; s *= 2)
-    PATTERN_DOWN, // for (uint s = 1u << b % n0; s > 0; s /= 2)
+    PATTERN_DOWN, // for (uint s = 1u << n % n0; s > 0; s /= 2)
     PATTERN_HALF  // for (uint s = ITEMS / 2; s > 0; s /= 2)
 };
 
@@ -64,7 +64,7 @@ static inline uint32_t pattern_begin(const struct pattern *p,
                                      const struct pattern_lane *any)
 {
     return p->loop == PATTERN_UP     ? 1
-           : p->loop == PATTERN_DOWN ? 1u << any->b % any->numbers[0]
+           : p->loop == PATTERN_DOWN ? 1u << any->n % any->numbers[0]
            : p->loop == PATTERN_HALF ? any->items / 2
                                      : 0;
 }

@@ -85,6 +85,19 @@ PHASE(told_below, if (id < n1) to[id] += t; r = t;)
 PHASE(leader_gives, if (l == 0) shared[0] = b + n0;)
 PHASE(get_by_leader, r = shared[0];)
 
+// The first walks alone.
+PHASE(
+    walk, if (l == 0) for (uint k = 0; k < 100; k++) {
+        uint i = n0 * k & 63;
+        shared[k] = from[i] + from[i + 1] * n1;
+    })
+PHASE(
+    walk_bytes, if (l == 0) for (uint k = 0; k < 100; k++) {
+        uchar i = (uchar)(n0 * k);
+        shared[k] = from[i] + from[i + 1] * n1;
+    })
+PHASE(get_walked, r = shared[(uint)l % 100];)
+
 // What was filled.
 PHASE(get_filled, r = shared[a % n1] + shared[((uint)l * n0) % n1];)
 PHASE(get_byte, r = shared[(uchar)((uint)l * n0)];)
@@ -156,6 +169,8 @@ const struct pattern patterns_together[] = {
     TOGETHER(filled_bytes, fill, get_byte, RANGE(1, 9), SECOND(256, 1024)),
     TOGETHER(filled_threes, fill, get_filled_threes, RANGE(1, 40),
              SECOND(64, 1024)),
+    TOGETHER(walk, walk, get_walked, RANGE(1, 13), SECOND(1, 9)),
+    TOGETHER(walk_bytes, walk_bytes, get_walked, RANGE(1, 13), SECOND(1, 9)),
     TOGETHER(fours, give_four, get_four, RANGE(0, 7)),
 };
 const unsigned patterns_together_count =

@@ -299,7 +299,7 @@ static void pattern(const struct printer *p, const struct stmt *s)
     static const char *const types[] = {"int", "uint", "long", "ulong"};
     static const char *const loops[] = {
         [PATTERN_UP] = "for (uint s = 1; s < ITEMS; s *= 2)",
-        [PATTERN_DOWN] = "for (uint s = 1u << b % n0; s > 0; s /= 2)",
+        [PATTERN_DOWN] = "for (uint s = 1u << n % n0; s > 0; s /= 2)",
         [PATTERN_HALF] = "for (uint s = ITEMS / 2; s > 0; s /= 2)"};
     const struct pattern *is = s->pattern;
     FILE *f = p->file;

@@ -74,17 +74,23 @@ PHASE(wrapped_below, uint x = (uint)id + (0 - n * n0);
 PHASE(wrapped_turns, uint turns = b * n0 >> 26;
       for (uint k = 0; k < turns; k++) r += from[(uint)id + k * n1];)
 
-// One work-item of the launch alone, whose loop may become vectors itself.
+// Loops that are the same for all, or for the first alone, may become vectors
+// themselves.
 PHASE(
-    walk, uint turns = b % 128; if (id == 0) for (uint k = 0; k < turns; k++) {
+    walk, uint turns = 64 + b % 64; for (uint k = 0; k < turns; k++) {
         uint i = n0 * k & 63;
-        to[k] = from[i] + from[i + 1] * n1;
+        r += from[i] + from[i + 1] + from[i + 2];
     })
 PHASE(
-    walk_bytes, uint turns = b % 128;
-    if (id == 0) for (uint k = 0; k < turns; k++) {
+    walk_bytes, uint turns = 64 + b % 64; for (uint k = 0; k < turns; k++) {
         uchar i = (uchar)(n0 * k);
-        to[k] = from[i] + from[i + 1] * n1;
+        r += (from[i] ^ from[i + 1]) + from[i + 2];
+    })
+PHASE(
+    walk_first, uint turns = 64 + b % 64;
+    if (id == 0) for (uint k = 0; k < turns; k++) {
+        uint i = n0 * k & 63;
+        to[k] = from[i] + from[i + 1] * n1 + from[i + 2];
     })
 
 // Records, of which a part is used.
@@ -175,8 +181,9 @@ const struct pattern patterns_alone[] = {
     ALONE(wrapped_high, RANGE(1, 100000), SECOND(1, 1 << 22)),
     ALONE(wrapped_below, RANGE(0, 9), SECOND(0, 1280)),
     ALONE(wrapped_turns, RANGE(1, 100000), SECOND(1, 4)),
-    ALONE(walk, RANGE(1, 13), SECOND(1, 9)),
-    ALONE(walk_bytes, RANGE(1, 13), SECOND(1, 9)),
+    ALONE(walk, RANGE(1, 13)),
+    ALONE(walk_bytes, RANGE(1, 13)),
+    ALONE(walk_first, RANGE(1, 13), SECOND(1, 9)),
     ALONE(three_words, RANGE(0, 1)),
     ALONE(three_back, NO_NUMBERS),
     ALONE(four_mixed, RANGE(1, 5)),

@@ -67,6 +67,13 @@ static const char source[] =
               "KEEP(keep_below, get_global_id(0) < 20)\n"
               "KEEP(keep_lone, get_local_id(0) == 5)\n"
               "KEEP(keep_none, get_local_id(0) < get_group_id(0) % 2)\n"
+              "kernel void keep_limit(global int *to, int a, local int *seen) {"
+              " int l = get_local_id(0), g = get_global_id(0);"
+              " seen[l] = g; to[g] = 0;"
+              " for (int s = 1; s < a; s *= 4) {"
+              " barrier(CLK_LOCAL_MEM_FENCE);"
+              " if (l >= 3 * s) to[g] += seen[l - 3 * s];"
+              " } }\n"
               "kernel void tree(global int *to, local int *part) {\n"
               "    uint l = get_local_id(0);\n"
               "    part[l] = to[get_global_id(0)];\n"
@@ -158,6 +165,30 @@ static void what_the_group_agrees_on_is_kept(struct try *t)
     hd_program_destroy(p);
 }
 
+// The limit is computed where it is asked for, and used behind that too.
+static void a_limit_may_be_kept(struct try *t)
+{
+    struct hd_program *p = try_build(t, source, NULL);
+    static int to[N], *pto = to;
+
+    for (int local = 1; local <= N; local = local * 2 + 1)
+        for (int a = 0; a < 80; a = a * 2 + 3) {
+            TRY_RUN(t, p, "keep_limit",
+                    ((struct try_range){1, {N}, {(uint32_t)local}, {0}}),
+                    TRY_VALUE(pto), TRY_VALUE(a),
+                    TRY_LOCAL((size_t)local * sizeof(int)));
+            for (int g = 0; g < N; g++) {
+                int sum = 0;
+                for (int s = 1; s < a; s *= 4)
+                    sum += g % local >= 3 * s ? g - 3 * s : 0;
+                CHECK(to[g] == sum);
+            }
+        }
+    CHECK(strstr(hd_kernel_info(hd_program_find(p, "keep_limit"))->explanation,
+                 ", split where"));
+    hd_program_destroy(p);
+}
+
 static void trees_of_every_size_add_up(struct try *t)
 {
     struct hd_program *p = try_build(t, source, NULL);
@@ -186,6 +217,7 @@ int main(void)
     every_condition_is_asked_right(&t);
     those_who_leave_are_left_out(&t);
     what_the_group_agrees_on_is_kept(&t);
+    a_limit_may_be_kept(&t);
     trees_of_every_size_add_up(&t);
     try_close(&t);
     return 0;

@@ -20,6 +20,17 @@ static bool stores_slot(const struct hdi_flow *flow, size_t block, size_t slot)
     return false;
 }
 
+// What the first block has computed itself, though it keeps it for others.
+static LLVMValueRef before_kept(const struct hdi_linear *l, LLVMValueRef value)
+{
+    size_t slot =
+        LLVMIsALoadInst(value) ? hdi_slot_of(l->flow, value) : SIZE_MAX;
+
+    return slot != SIZE_MAX && stores_slot(l->flow, l->order->blocks[0], slot)
+               ? hdi_origin(l->flow, value)
+               : value;
+}
+
 // Can the value be computed before the chunks: from ids and from what the group
 // agrees on?
 // A slot must not be stored in the first block: the value asked for would be
@@ -114,6 +125,10 @@ static bool read_condition(const struct hdi_linear *l, LLVMValueRef condition,
         s->id = LLVMGetOperand(condition, 1);
         s->limit = LLVMGetOperand(condition, 0);
         p = turned(p);
+    }
+    if (!s->remade) {
+        s->id = before_kept(l, s->id);
+        s->limit = before_kept(l, s->limit);
     }
     // No id is below 0.
     bool zero = LLVMIsAConstantInt(s->limit) && LLVMIsNull(s->limit);

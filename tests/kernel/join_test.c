@@ -27,6 +27,8 @@ static const char source[] =
     "#define AT(x) if ((x) >= 0 && (x) < size) t += part[x];\n"
     "KERNEL(away, int, AT(l + d), ADD)\n"
     "KERNEL(wraps, uint, if (d >= 0 && l >= d) t = part[l - d];, ADD)\n"
+    "KERNEL(lags, int, if (l >= d) t = part[l - d];, ADD)\n"
+    "KERNEL(leads, int, if (l < size - d) t = part[l + d];, ADD)\n"
     "KERNEL(both_ways, int, AT(l + d) AT(l - d), ADD)\n"
     "KERNEL(around, int, AT(l - 1) AT(l + 1), ADD)\n"
     "KERNEL(mirror, int, t = part[size - 1 - l];, ADD)\n"
@@ -64,6 +66,8 @@ static int takes(const char *name, const int *part, int size, int l, int d)
 {
     if (strcmp(name, "wraps") == 0)
         return d >= 0 ? at(part, size, l - d) : 0;
+    if (strcmp(name, "lags") == 0)
+        return at(part, size, l - d);
     if (strcmp(name, "both_ways") == 0)
         return at(part, size, l + d) + at(part, size, l - d);
     if (strcmp(name, "around") == 0)
@@ -121,8 +125,8 @@ static void run(struct try *t, const struct hd_program *p, const char *name,
 static void results_are_right(struct try *t, const struct hd_program *p)
 {
     static const char *const names[] = {
-        "away",  "wraps",  "both_ways", "around", "mirror",
-        "first", "counts", "bytes",     "shift",  "next"};
+        "away",   "wraps", "lags",   "leads", "both_ways", "around",
+        "mirror", "first", "counts", "bytes", "shift",     "next"};
     static const int sizes[] = {1, 3, 16, 17, 31, 32, 64, 173, 346};
     static const int distances[] = {-40, -33, -17, -16, -3, -1, 0,
                                     1,   2,   15,  16,  18, 64};
@@ -131,7 +135,9 @@ static void results_are_right(struct try *t, const struct hd_program *p)
         for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
             for (size_t d = 0; d < sizeof(distances) / sizeof(distances[0]);
                  d++)
-                run(t, p, names[n], sizes[s], distances[d]);
+                // What lags and leads does so by 0 or more.
+                if (distances[d] >= 0 || names[n][0] != 'l')
+                    run(t, p, names[n], sizes[s], distances[d]);
 }
 
 static void rows_wait_for_each_other(struct try *t, const struct hd_program *p)
@@ -166,8 +172,8 @@ static void only_orders_join(struct try *t)
     struct hd_error error;
     struct hd_program *p;
 
-    static const char *const joined[] = {"away", "wraps", "both_ways", "next",
-                                         "rows"};
+    static const char *const joined[] = {"away",      "wraps", "lags", "leads",
+                                         "both_ways", "next",  "rows"};
     static const char *const apart[] = {"mirror", "first", "counts", "bytes",
                                         "aliases"};
 

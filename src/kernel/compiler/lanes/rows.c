@@ -66,6 +66,11 @@ static void write_full(struct hdi_lanes *l, const struct row *row,
     hdi_keep_rolled(e, LLVMBuildBr(b, head));
 }
 
+static LLVMValueRef least(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y)
+{
+    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, x, y, ""), x, y, "");
+}
+
 // The lanes of the chunk at x that are in the row.
 static LLVMValueRef mask_at(struct hdi_lanes *l, LLVMValueRef x)
 {
@@ -274,44 +279,110 @@ bool hdi_lanes_next_columns(struct hdi_lanes *l, struct hdi_columns *c)
 
 // One row, in an order -------------------------------------------------------
 
-// Move on by `pace`, and return the x of the chunk there.
-static LLVMValueRef step(struct hdi_emit *e, const struct row *row,
-                         LLVMValueRef pace)
-{
-    LLVMValueRef x = LLVMBuildAdd(e->builder, load_x(e, row), pace, "");
-
-    LLVMBuildStore(e->builder, x, row->counter);
-    return x;
-}
-
-// Where the chunk at hand begins at `from` or later and ends by `end`: that
-// one, and those that follow it as long as the same holds, then `next`. The
-// builder stands where it does not hold on return.
+// As many chunks of the row, one after the other from the one at x on. Counted
+// before, so that LLVM takes the loop away where the chunks do nothing.
 static void write_run(struct hdi_lanes *l, const struct row *row,
-                      LLVMValueRef pace, LLVMValueRef from, LLVMValueRef end,
-                      enum hdi_way way, LLVMBasicBlockRef next)
+                      LLVMValueRef count, bool backwards, enum hdi_way way)
 {
     struct hdi_emit *e = l->emit;
     LLVMBuilderRef b = e->builder;
+    LLVMValueRef one = LLVMConstInt(row->type, 1, false);
+    LLVMValueRef width = LLVMConstInt(row->type, l->wide.lanes, false);
+    LLVMValueRef none = LLVMConstNull(row->type);
+    LLVMValueRef left = hdi_emit_alloca(e, row->type);
     LLVMBasicBlockRef body = hdi_emit_block(e, "run"),
-                      other = hdi_emit_block(e, "other");
+                      after = hdi_emit_block(e, "after_run");
 
-    LLVMValueRef x = load_x(e, row);
-    LLVMValueRef is = LLVMBuildAnd(
-        b, LLVMBuildICmp(b, LLVMIntUGE, x, from, ""),
-        LLVMBuildICmp(b, LLVMIntULE, behind(l, row, x), end, ""), "");
-    LLVMValueRef most = LLVMBuildSub(b, end, behind(l, row, from), "");
-    LLVMBuildCondBr(b, is, body, other);
-
+    LLVMBuildStore(b, count, left);
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, count, none, ""), body,
+                    after);
     hdi_build_at_end(b, body);
-    place_chunk(e, NULL, load_x(e, row));
+    LLVMValueRef x = load_x(e, row);
+    place_chunk(e, NULL, x);
     hdi_lanes_write_chunk(l, LLVMConstAllOnes(hdi_wide_mask_type(&l->wide)),
                           way);
-    // What is less than `from` wraps to what is more than any.
-    x = LLVMBuildSub(b, step(e, row, pace), from, "");
-    LLVMValueRef again = LLVMBuildICmp(b, LLVMIntULE, x, most, "");
-    hdi_keep_rolled(e, LLVMBuildCondBr(b, again, body, next));
-    hdi_build_at_end(b, other);
+    LLVMBuildStore(
+        b, LLVMBuildBinOp(b, backwards ? LLVMSub : LLVMAdd, x, width, ""),
+        row->counter);
+    count = LLVMBuildSub(b, LLVMBuildLoad2(b, row->type, left, ""), one, "");
+    LLVMBuildStore(b, count, left);
+    hdi_keep_rolled(
+        e, LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, count, none, ""),
+                           body, after));
+    hdi_build_at_end(b, after);
+}
+
+// The same for a part of a chunk, at x, if there is one.
+static void write_part(struct hdi_lanes *l, const struct row *row)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef part = hdi_emit_block(e, "part"),
+                      after = hdi_emit_block(e, "after_part");
+
+    LLVMBuildCondBr(
+        b, LLVMBuildICmp(b, LLVMIntULT, load_x(e, row), e->trip[0], ""), part,
+        after);
+    hdi_build_at_end(b, part);
+    write_rest(l, row);
+    LLVMBuildBr(b, after);
+    hdi_build_at_end(b, after);
+}
+
+static LLVMValueRef chunks_of(struct hdi_lanes *l, LLVMValueRef items)
+{
+    LLVMTypeRef type = LLVMTypeOf(items);
+
+    return LLVMBuildUDiv(l->emit->builder, items,
+                         LLVMConstInt(type, l->wide.lanes, false), "");
+}
+
+// `full`: the work-items of full chunks; `below`: of those below the limit,
+// NULL: the region does not begin by asking for one.
+static void write_forwards(struct hdi_lanes *l, const struct row *row,
+                           LLVMValueRef full, LLVMValueRef below)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+
+    LLVMBuildStore(b, LLVMConstNull(row->type), row->counter);
+    if (below) {
+        write_run(l, row, chunks_of(l, below), false, HDI_WAY_BELOW);
+        LLVMValueRef x = load_x(e, row);
+        LLVMValueRef astride =
+            LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntULT, x, below, ""),
+                         LLVMBuildICmp(b, LLVMIntULT, x, full, ""), "");
+        write_run(l, row, LLVMBuildZExt(b, astride, row->type, ""), false,
+                  HDI_WAY_OPEN);
+        below = LLVMBuildSub(b, full, load_x(e, row), "");
+    }
+    write_run(l, row, chunks_of(l, below ? below : full), false,
+              below ? HDI_WAY_BEYOND : HDI_WAY_OPEN);
+    write_part(l, row);
+}
+
+static void write_backwards(struct hdi_lanes *l, const struct row *row,
+                            LLVMValueRef full, LLVMValueRef below)
+{
+    struct hdi_emit *e = l->emit;
+    LLVMBuilderRef b = e->builder;
+    LLVMValueRef width = LLVMConstInt(row->type, l->wide.lanes, false);
+
+    LLVMBuildStore(b, full, row->counter);
+    write_part(l, row);
+    LLVMBuildStore(b, LLVMBuildSub(b, full, width, ""), row->counter);
+    if (below) {
+        LLVMValueRef beyond = LLVMBuildSub(b, full, least(b, full, below), "");
+        write_run(l, row, chunks_of(l, beyond), true, HDI_WAY_BEYOND);
+        LLVMValueRef astride = LLVMBuildICmp(
+            b, LLVMIntUGT, LLVMBuildAdd(b, load_x(e, row), width, ""), below,
+            "");
+        write_run(l, row, LLVMBuildZExt(b, astride, row->type, ""), true,
+                  HDI_WAY_OPEN);
+        full = LLVMBuildAdd(b, load_x(e, row), width, "");
+    }
+    write_run(l, row, chunks_of(l, full), true,
+              below ? HDI_WAY_BELOW : HDI_WAY_OPEN);
 }
 
 void hdi_lanes_write_in_order(struct hdi_lanes *l, LLVMValueRef backwards)
@@ -319,35 +390,21 @@ void hdi_lanes_write_in_order(struct hdi_lanes *l, LLVMValueRef backwards)
     struct hdi_emit *e = l->emit;
     LLVMBuilderRef b = e->builder;
     LLVMTypeRef type = LLVMTypeOf(e->trip[0]);
-    LLVMValueRef width = LLVMConstInt(type, l->wide.lanes, false);
-    LLVMValueRef zero = LLVMConstNull(type);
     struct row row = {NULL, hdi_emit_alloca(e, type), type};
-    LLVMBasicBlockRef head = hdi_emit_block(e, "chunks"),
-                      body = hdi_emit_block(e, "chunk"),
+    LLVMBasicBlockRef down = hdi_emit_block(e, "backwards"),
+                      up = hdi_emit_block(e, "forwards"),
                       after = hdi_emit_block(e, "after_chunks");
 
     LLVMValueRef below = l->splits ? count_below(l, &row) : NULL;
-    LLVMValueRef last = LLVMBuildAnd(
-        b, LLVMBuildNUWSub(b, e->trip[0], LLVMConstInt(type, 1, false), ""),
-        LLVMBuildNeg(b, width, ""), "");
-    LLVMValueRef pace =
-        LLVMBuildSelect(b, backwards, LLVMBuildNeg(b, width, ""), width, "");
-    LLVMBuildStore(b, LLVMBuildSelect(b, backwards, last, zero, ""),
-                   row.counter);
-    LLVMBuildBr(b, head);
-
-    // Before the first chunk x wraps to what is more than any.
-    hdi_build_at_end(b, head);
-    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULE, load_x(e, &row), last, ""),
-                    body, after);
-    hdi_build_at_end(b, body);
-    if (below) {
-        write_run(l, &row, pace, below, e->trip[0], HDI_WAY_BEYOND, head);
-        write_run(l, &row, pace, zero, below, HDI_WAY_BELOW, head);
-    }
-    write_run(l, &row, pace, zero, e->trip[0], HDI_WAY_OPEN, head);
-    write_rest(l, &row);
-    step(e, &row, pace);
-    hdi_keep_rolled(e, LLVMBuildBr(b, head));
+    LLVMValueRef full = LLVMBuildAnd(
+        b, e->trip[0],
+        LLVMConstInt(type, -(unsigned long long)l->wide.lanes, true), "");
+    LLVMBuildCondBr(b, backwards, down, up);
+    hdi_build_at_end(b, down);
+    write_backwards(l, &row, full, below);
+    LLVMBuildBr(b, after);
+    hdi_build_at_end(b, up);
+    write_forwards(l, &row, full, below);
+    LLVMBuildBr(b, after);
     hdi_build_at_end(b, after);
 }

@@ -43,6 +43,26 @@ static bool is_repeated(const struct hdi_flow *flow, size_t block)
     return found;
 }
 
+// Do work-items write elements of their own? Where a group only reads them, as
+// for a sum, the processor follows from one group to the next by itself, and
+// what is asked for besides is in its way.
+static bool writes_own(const struct hdi_wide *w)
+{
+    const struct hdi_flow *flow = w->emit->flow;
+
+    for (size_t i = 0; i < flow->block_count; i++)
+        for (LLVMValueRef x = LLVMGetFirstInstruction(flow->blocks[i].block); x;
+             x = LLVMGetNextInstruction(x)) {
+            LLVMValueRef at = LLVMIsAStoreInst(x) ? LLVMGetOperand(x, 1) : NULL;
+            if (at &&
+                LLVMGetPointerAddressSpace(LLVMTypeOf(at)) ==
+                    HDI_SPACE_GLOBAL &&
+                hdi_affine_step(&w->emit->affine, at, HDI_AXIS_X) != 0)
+                return true;
+        }
+    return false;
+}
+
 static LLVMValueRef times(struct hdi_emit *e, int64_t factor,
                           LLVMValueRef value)
 {
@@ -71,7 +91,7 @@ void hdi_ask_ahead(struct hdi_wide *w, LLVMValueRef access, uint64_t size,
     int64_t single = near_step(w, pointer, HDI_AXIS_SINGLE);
     if (sweep != 0)
         distance = times(e, sweep, e->global[0]);
-    else if ((items != 0 || single != 0) &&
+    else if ((items != 0 || single != 0) && writes_own(w) &&
              !is_repeated(e->flow, w->linear->order->blocks[w->at]))
         distance =
             LLVMBuildAdd(e->builder, times(e, items, e->local_size[0]),

@@ -83,17 +83,31 @@ static bool loop_parts(const struct hdi_lanes *l, size_t head)
     return false;
 }
 
-void hdi_keep_rolled(struct hdi_emit *e, LLVMValueRef branch)
+// `property` of LLVM's, with a number if that is above 0.
+static void tell_of_loop(struct hdi_emit *e, LLVMValueRef branch,
+                         const char *property, unsigned number)
 {
     LLVMContextRef c = e->llvm->context;
     LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
-    static const char text[] = "llvm.loop.unroll.disable";
-    LLVMMetadataRef word = LLVMMDStringInContext2(c, text, sizeof(text) - 1);
-    LLVMMetadataRef properties[2] = {self, LLVMMDNodeInContext2(c, &word, 1)};
+    LLVMMetadataRef words[2] = {
+        LLVMMDStringInContext2(c, property, strlen(property)),
+        LLVMValueAsMetadata(LLVMConstInt(e->i32, number, false))};
+    LLVMMetadataRef properties[2] = {
+        self, LLVMMDNodeInContext2(c, words, number > 0 ? 2 : 1)};
     LLVMMetadataRef node = LLVMMDNodeInContext2(c, properties, 2);
 
     LLVMMetadataReplaceAllUsesWith(self, node);
     LLVMSetMetadata(branch, e->loop_kind, LLVMMetadataAsValue(c, node));
+}
+
+void hdi_keep_rolled(struct hdi_emit *e, LLVMValueRef branch)
+{
+    tell_of_loop(e, branch, "llvm.loop.unroll.disable", 0);
+}
+
+void hdi_unroll(struct hdi_emit *e, LLVMValueRef branch, unsigned turns)
+{
+    tell_of_loop(e, branch, "llvm.loop.unroll.count", turns);
 }
 
 // At the builder's point: what follows `at` in order, where any lane waits.

@@ -60,6 +60,9 @@ void hdi_lanes_write_chunk(struct hdi_lanes *lanes, LLVMValueRef mask,
 // A loop of lanes, whose end is `branch`, is long enough.
 void hdi_keep_rolled(struct hdi_emit *emit, LLVMValueRef branch);
 
+// It is short: LLVM is to write as many turns of it in one.
+void hdi_unroll(struct hdi_emit *emit, LLVMValueRef branch, unsigned turns);
+
 // rows.c: write the code for one row, of which `row` is the number in the group
 // of the first work-item, NULL: 0.
 void hdi_lanes_write(struct hdi_lanes *lanes, LLVMValueRef row);

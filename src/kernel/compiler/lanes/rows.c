@@ -2,6 +2,10 @@
 // mask.
 #include "kernel/compiler/lanes/lanes.h"
 
+enum {
+    TINY_TURNS = 4 // of a loop over tiny chunks, written in one
+};
+
 // Ids of a chunk are those of lane 0.
 static void place_chunk(struct hdi_emit *e, LLVMValueRef row, LLVMValueRef x)
 {
@@ -280,7 +284,8 @@ bool hdi_lanes_next_columns(struct hdi_lanes *l, struct hdi_columns *c)
 // One row, in an order -------------------------------------------------------
 
 // As many chunks of the row, one after the other from the one at x on. Counted
-// before, so that LLVM takes the loop away where the chunks do nothing.
+// before, so that LLVM takes the loop away where the chunks do nothing. Of tiny
+// ones the loop itself would be half of the work.
 static void write_run(struct hdi_lanes *l, const struct row *row,
                       LLVMValueRef count, bool backwards, enum hdi_way way)
 {
@@ -306,9 +311,12 @@ static void write_run(struct hdi_lanes *l, const struct row *row,
         row->counter);
     count = LLVMBuildSub(b, LLVMBuildLoad2(b, row->type, left, ""), one, "");
     LLVMBuildStore(b, count, left);
-    hdi_keep_rolled(
-        e, LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntNE, count, none, ""),
-                           body, after));
+    LLVMValueRef again = LLVMBuildCondBr(
+        b, LLVMBuildICmp(b, LLVMIntNE, count, none, ""), body, after);
+    if (l->splits && l->split.is_tiny)
+        hdi_unroll(e, again, TINY_TURNS);
+    else
+        hdi_keep_rolled(e, again);
     hdi_build_at_end(b, after);
 }
 

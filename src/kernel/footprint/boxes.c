@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/footprint/form.h"
+
 // As many as ids along three axes and loops as a rule give. More: anything.
 enum {
     MAX_AXES = 12 // of one access

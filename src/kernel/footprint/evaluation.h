@@ -10,9 +10,16 @@
 //            exact        exact                         lost
 //
 // A value of a node is a form; what cannot be said so goes into r, and what r
-// cannot hold is not known. The caller (touched.c) fills `first_lo`, `first_hi`
-// and what stands before it, once per launch; then hdi_evaluate_scope() per
-// scope.
+// cannot hold is not known.
+//
+//     form.h         sums, bounds, the number that a type holds
+//     arithmetic.h   what operations make of forms
+//     node.h         the form of a node
+//     condition.h    narrows the ranges of variables
+//     scope.h        one scope after another, by these
+//
+// The caller (touched.c) fills `first_lo`, `first_hi` and what stands before
+// it, once per launch; then hdi_evaluate_scope() per scope.
 //
 // Invariant: for each work-item of the box that gets to an access of the scope,
 // with its values of the variables, the number that a node has there is one
@@ -78,21 +85,5 @@ struct hdi_evaluation {
     struct hdi_form *forms;  // per node
     bool *needed;            // per node: in the scope at hand
 };
-
-// Evaluate what is computed in a scope, whose conditions narrow the ranges of
-// variables. `*exact`: and these say all of it; left as it is where nothing is
-// done (evaluation->empty).
-void hdi_evaluate_scope(struct hdi_evaluation *evaluation, uint32_t scope,
-                        bool *exact);
-
-// False: not known, or too large.
-//
-// Over all that the variables can be just now, each by itself: what ties two
-// variables together is not used.
-bool hdi_form_bounds(const struct hdi_evaluation *evaluation,
-                     const struct hdi_form *form, int64_t *lo, int64_t *hi);
-
-// The quotient, rounded to what is less.
-int64_t hdi_divide_down(int64_t a, int64_t b);
 
 #endif

@@ -7,7 +7,7 @@
 // understood is the whole buffer.
 //
 //     compiler    nodes, conditions, scopes, accesses     once per kernel
-//     launch      evaluation.h: numbers, ids --> forms    per scope
+//     launch      scope.h: numbers, ids --> forms    per scope
 //                 boxes.h: forms, ranges --> rows         per access
 //                 touched.c: hd_kernel_footprint()        per argument
 //

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kernel/footprint/boxes.h"
+#include "kernel/footprint/scope.h"
 #include "kernel/program.h"
 
 // Whether the kernel asks for local or group ids along an axis: then its global

@@ -31,7 +31,7 @@ struct hdi_cache_key {
 
 // The key of what `spans` are together.
 //
-// See describe_source() in kernel/program/create.c for what goes in. Too little
+// See describe_source() in kernel/program/compile.c for what goes in. Too little
 // is a wrong program, too much a compilation.
 struct hdi_cache_key hdi_cache_key(const struct hdi_bytes *spans, size_t count);
 

@@ -1,5 +1,5 @@
-// What a program is made of: for create.c, which makes it, and description.c,
-// which tells of it.
+// What a program is made of: for create.c, which makes it of what compile.c and
+// load.c do, and description.c, which tells of it.
 //
 //     hd_program (device 0)           builds[]   one per processor named
 //       |-- build ------------------> the one of these that fits here

@@ -116,11 +116,8 @@ static bool is_between(double x, double least, double most)
 
 // Two loads, an addition and a store; loops as often as they go round; a sum
 // over a row whose length stands in memory.
-static void work_is_counted_by_turns(void)
+static void work_is_counted_by_turns(const struct hd_program *program)
 {
-    struct try t = try_open();
-    struct hd_program *program = benchmarks(&t);
-
     CHECK(is_between(steps(program, "add"), 4, 4));
     CHECK(is_between(steps(program, "saxpy"), 4, 6));
     CHECK(is_between(steps(program, "saxpy_strided"), 4 * 4, 4 * 10));
@@ -128,8 +125,6 @@ static void work_is_counted_by_turns(void)
     CHECK(is_between(steps(program, "nbody"), N * 15, N * 40));
     CHECK(is_between(steps(program, "sparse"), 10, 200));
     CHECK(is_between(steps(program, "black_scholes"), 50, 500));
-    hd_program_destroy(program);
-    try_close(&t);
 }
 
 // Nothing is exact as well: it says that not one byte is touched.
@@ -140,11 +135,9 @@ static bool is_exact(const struct hd_touched *t)
 
 // Of the benchmark's kernels all but those that are told where to look by what
 // they read, or that leave out the corners of what they look at.
-static void most_kernels_are_exact(void)
+static void most_kernels_are_exact(const struct hd_program *program)
 {
     static const char *const others[] = {"sparse", "stencil", "fourier"};
-    struct try t = try_open();
-    struct hd_program *program = benchmarks(&t);
     const struct hd_piece box = {.first = {1}, .count = {2, 1, 1}};
     unsigned exact = 0;
 
@@ -167,8 +160,6 @@ static void most_kernels_are_exact(void)
         exact += good;
     }
     CHECK(exact >= 14);
-    hd_program_destroy(program);
-    try_close(&t);
 }
 
 // One level of rows; what was found is printed if it is something else.
@@ -188,10 +179,8 @@ static bool are_rows(const struct hd_touched *t, int64_t begin, uint64_t bytes,
 
 // Numbers by hand: a box of groups, times the size of a group, times the size
 // of an element.
-static void boxes_have_their_rows(void)
+static void boxes_have_their_rows(const struct hd_program *program)
 {
-    struct try t = try_open();
-    struct hd_program *program = benchmarks(&t);
     struct hd_footprint f[ARGS];
     const struct hd_piece line = {.first = {2}, .count = {3, 1, 1}};
     const struct hd_piece tile = {.first = {2, 1}, .count = {3, 2, 1}};
@@ -220,8 +209,6 @@ static void boxes_have_their_rows(void)
     footprints(program, "sparse", &line, f);
     CHECK(f[3].read.kind == HD_TOUCHES_ALL &&
           are_rows(&f[4].write, 512, 768, 0, 1));
-    hd_program_destroy(program);
-    try_close(&t);
 }
 
 // Kernels that could be taken for less than they are.
@@ -573,9 +560,14 @@ static void bad_questions_are_refused(void)
 
 int main(void)
 {
-    most_kernels_are_exact();
-    boxes_have_their_rows();
-    work_is_counted_by_turns();
+    struct try t = try_open();
+    struct hd_program *program = benchmarks(&t);
+
+    most_kernels_are_exact(program);
+    boxes_have_their_rows(program);
+    work_is_counted_by_turns(program);
+    hd_program_destroy(program);
+    try_close(&t);
     what_is_not_understood_is_never_too_small();
     texels_are_told_in_rows();
     binaries_and_checked_kernels_have_them();

@@ -563,14 +563,13 @@ static bool needs_agent(const struct hd_cluster *cluster)
 // Whatever fails is handed to the agreement, which all processes take part in.
 // The agent is there before it, because others may ask as soon as it is over.
 static hd_status begin_run(struct hdi_run *run,
-                           const struct hdi_forall_way *way, hd_status status,
-                           bool threads, struct hd_error *error)
+                           const struct hdi_forall_way *way, bool threads,
+                           struct hd_error *error)
 {
     const struct hd_forall *forall = run->forall;
     uint64_t digest = 0;
 
-    if (status == HD_OK)
-        status = hdi_forall_check(forall, &digest, error);
+    hd_status status = hdi_forall_check(forall, &digest, error);
     digest = hdi_mix(digest, way->digest);
     run->queue = calloc(run->output->map->nodes, sizeof(*run->queue));
     run->traffic = calloc(run->cluster->here, sizeof(*run->traffic));
@@ -645,7 +644,7 @@ hd_status hdi_forall(const struct hd_forall *forall, struct hdi_lane *lane,
                           .lane = lane,
                           .reach = way->reach,
                           .on_device = way->on_device,
-                          .cluster = forall->output->cluster,
+                          .cluster = lane->cluster,
                           .output = forall->output,
                           .fetch = {.begin = hdi_agent_fetch,
                                     .wait = hdi_agent_await,
@@ -660,9 +659,15 @@ hd_status hdi_forall(const struct hd_forall *forall, struct hdi_lane *lane,
         run.cluster->latest = 0;
     else
         lane->lives = is_to_come;
+    // Its event may have ended, and its fields be gone: only others are told.
+    if (status != HD_OK) {
+        status = hdi_lane_agree(lane, way->call, way->digest, status, error);
+        lane->lives = NULL;
+        return status;
+    }
     run.error = &mine;
     pthread_mutex_init(&run.lock, NULL);
-    status = begin_run(&run, way, status, may, error);
+    status = begin_run(&run, way, may, error);
     lane->lives = NULL;
     if (status != HD_OK) {
         hdi_agent_stop(run.agent);

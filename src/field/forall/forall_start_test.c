@@ -302,6 +302,30 @@ static void errors_travel(void)
     hd_field_destroy(b);
 }
 
+// The fields of those that were cancelled go at once, though others that come
+// before them in their lanes are under way.
+static void what_is_cancelled_is_not_looked_at(void)
+{
+    struct hd_field *a = field_of(rows, 3), *b = field_of(tiles, 0);
+    hd_event begin = gate(), first = sum_after(b, a, begin);
+
+    for (unsigned i = 0; i < MANY; i++) {
+        struct hd_field *c = field_of(rows, 3), *d = field_of(tiles, 0);
+        hd_event event = sum_after(d, c, begin);
+
+        hd_event_cancel(pool, event);
+        CHECK(hd_event_state(pool, event) == HD_EVENT_ENDED);
+        hd_event_release(pool, event);
+        hd_field_destroy(c);
+        hd_field_destroy(d);
+    }
+    open_gate(begin);
+    await(first);
+    holds(b, 6 + SIZE - 1, 0);
+    hd_field_destroy(a);
+    hd_field_destroy(b);
+}
+
 // On all processes or on none, also what one of them alone does wrong.
 static void bad_calls_are_refused(void)
 {
@@ -377,6 +401,7 @@ int main(void)
         groups_count_them();
         they_go_on_beside_others();
         errors_travel();
+        what_is_cancelled_is_not_looked_at();
         bad_calls_are_refused();
         hd_map_destroy(rows);
         hd_map_destroy(tiles);

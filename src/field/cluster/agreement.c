@@ -207,6 +207,8 @@ static hd_status await(struct hdi_agreement *a, struct hdi_transfer **transfer,
     hd_status status = hdi_lane_wait(a->lane, t, who, error);
     if (status != HD_OK)
         hdi_agreement_abandon(a);
+    if (status == HD_EPEER && hdi_lane_is_apart(a->lane, error))
+        return HD_EINVAL;
     return status;
 }
 

@@ -339,7 +339,7 @@ void hdi_cluster_part(struct hd_cluster *cluster, const struct hd_error *why)
 }
 
 // Lanes but the first do what all have agreed to do.
-static bool is_apart(const struct hdi_lane *lane, struct hd_error *error)
+bool hdi_lane_is_apart(const struct hdi_lane *lane, struct hd_error *error)
 {
     struct hd_cluster *c = lane->cluster;
 
@@ -371,7 +371,7 @@ bool hdi_lane_bide(const struct hdi_lane *lane, struct hdi_patience *patience)
     if (!patience->begin)
         patience->begin = now;
     if (now - patience->begin <= lane->cluster->timeout &&
-        !is_apart(lane, NULL))
+        !hdi_lane_is_apart(lane, NULL))
         return true;
     *patience = (struct hdi_patience){0};
     return false;
@@ -391,7 +391,7 @@ hd_status hdi_cluster_lost(const struct hd_cluster *cluster, uint32_t who,
 hd_status hdi_lane_give_up(const struct hdi_lane *lane, uint32_t who,
                            struct hd_error *error)
 {
-    if (is_apart(lane, error))
+    if (hdi_lane_is_apart(lane, error))
         return HD_EINVAL;
     if (lane->lives && lane->lives(lane->lives_data, who))
         return HD_OK;
@@ -429,11 +429,12 @@ hd_status hdi_lane_wait_size(const struct hdi_lane *lane,
     hd_status status;
 
     while (!hdi_lane_wait_limited(lane, transfer, &status, &message)) {
-        status = hdi_lane_give_up(lane, who, error);
-        if (status == HD_OK)
+        if (hdi_lane_give_up(lane, who, error) == HD_OK)
             continue;
         hdi_cluster_abandon(lane->cluster, &transfer, NULL);
-        return status;
+        if (error)
+            error->status = HD_EPEER;
+        return HD_EPEER;
     }
     if (status != HD_OK)
         return hdi_fail(error, status,

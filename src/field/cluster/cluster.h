@@ -189,6 +189,9 @@ bool hdi_lane_wait_limited(const struct hdi_lane *lane,
 // Processes are apart from here on, for the reason that an error tells.
 void hdi_cluster_part(struct hd_cluster *cluster, const struct hd_error *why);
 
+// Whether they are, and why (HD_EINVAL).
+bool hdi_lane_is_apart(const struct hdi_lane *lane, struct hd_error *error);
+
 // Process `who` has not answered for the limit: HD_EPEER.
 hd_status hdi_cluster_lost(const struct hd_cluster *cluster, uint32_t who,
                            struct hd_error *error);
@@ -199,9 +202,9 @@ hd_status hdi_lane_give_up(const struct hdi_lane *lane, uint32_t who,
                            struct hd_error *error);
 
 // Wait for a transfer with process `who`; HD_EPEER when it takes too long and
-// nothing says that the process lives. Then it is abandoned, and more than
-// HDI_SMALL bytes of data must stay as long as the cluster: a leak that a lost
-// process is worth.
+// nothing says that the process lives, or when processes are apart. Then it is
+// abandoned, and more than HDI_SMALL bytes of data must stay as long as the
+// cluster: a leak that a lost process is worth.
 hd_status hdi_lane_wait(const struct hdi_lane *lane,
                         struct hdi_transfer *transfer, uint32_t who,
                         struct hd_error *error);

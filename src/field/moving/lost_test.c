@@ -14,6 +14,7 @@ enum {
 
 struct hdi_transfer {
     bool receives, over;
+    bool stays; // it was given up without its memory, which must stay
     uint32_t tag;
     void *data;
     uint64_t size;
@@ -90,7 +91,8 @@ static void abandon(struct hdi_net *net, struct hdi_transfer *transfer,
     (void)net;
     pthread_mutex_lock(&network.lock);
     CHECK(!transfer->over);
-    CHECK(memory ? memory == transfer->data : transfer->size <= HDI_SMALL);
+    CHECK(!memory || memory == transfer->data);
+    transfer->stays = !memory && transfer->size > HDI_SMALL;
     transfer->over = true;
     pthread_mutex_unlock(&network.lock);
     free(memory);
@@ -106,11 +108,9 @@ static void nothing_is_waited_for(void)
     for (unsigned i = 0; i < network.count; i++) {
         struct hdi_transfer *t = &network.made[i];
 
-        if (t->over)
-            continue;
-        if (t->receives)
+        if (t->receives && (t->stays || !t->over))
             memset(t->data, 0xff, t->size);
-        waiting++;
+        waiting += !t->over;
     }
     CHECK(waiting == 0);
     network.count = 0;
@@ -194,6 +194,33 @@ static void calls_that_are_started(struct hd_field *to,
     CHECK(cluster->scratch == 0);
 }
 
+static void take_first(void *value, const void *element, void *data)
+{
+    (void)data;
+    memcpy(value, element, 1);
+}
+
+// What is too large to be copied keeps its memory, whether the other process
+// counts as lost or does something else.
+static void large_values_stay(const struct hd_map *map)
+{
+    static char neutral[2 * HDI_SMALL], result[2 * HDI_SMALL];
+    const struct hd_error why = {HD_EINVAL, "process 1 calls something else"};
+    struct hd_field *field;
+
+    CHECK_OK(hd_field_create(cluster, sizeof(neutral), map, &field, &error),
+             error);
+    fall_silent(HDI_TAG_AGREE);
+    fails(hd_field_reduce(field, take_first, NULL, neutral, result, &error));
+    hdi_cluster_part(cluster, &why);
+    CHECK_FAILS(
+        hd_field_reduce(field, take_first, NULL, neutral, result, &error),
+        HD_EPEER, error, why.text);
+    nothing_is_waited_for();
+    fall_silent(0);
+    hd_field_destroy(field);
+}
+
 int main(void)
 {
     struct hd_pool_params workers = {.workers = 2};
@@ -221,6 +248,7 @@ int main(void)
     struct hd_view view = hd_view_field(from);
     calls_that_block(to, &view);
     calls_that_are_started(to, &view);
+    large_values_stay(rows);
     hd_field_destroy(from);
     hd_field_destroy(to);
     hd_map_destroy(rows);

@@ -24,9 +24,9 @@ hd_status hdi_cluster_swap(struct hd_cluster *cluster, uint32_t to,
     if (status != HD_OK)
         return hdi_fail(error, status, "values cannot be exchanged");
     status = hdi_cluster_wait(cluster, receive, from, error);
-    hd_status sent =
-        hdi_cluster_wait(cluster, send, to, status == HD_OK ? error : NULL);
-    return status == HD_OK ? sent : status;
+    bool lost = status == HD_EPEER;
+    hd_status sent = hdi_cluster_wait(cluster, send, to, lost ? NULL : error);
+    return lost || sent == HD_OK ? status : sent;
 }
 
 // What a process holds on the way: parcel d is for the process d after it, and
@@ -38,7 +38,8 @@ struct parcels {
     uint64_t *size;        // of each
     uint64_t *sent, *come; // room for the sizes of a message
     uint32_t count;
-    bool lost;
+    bool lost;  // memory was short
+    bool stays; // messages with `sent` and `come` may be under way for good
 };
 
 static uint64_t sum_of(const uint64_t *size, uint32_t count)
@@ -144,7 +145,8 @@ static hd_status pass(struct hd_cluster *cluster, struct parcels *p,
         if (status != HD_EPEER)
             free(in);
     }
-    if (status != HD_EPEER)
+    p->stays = status == HD_EPEER;
+    if (!p->stays)
         free(out);
     return status;
 }
@@ -218,7 +220,7 @@ hd_status hdi_cluster_exchange(struct hd_cluster *cluster, const char *data,
     }
     free(p.bytes);
     free(p.size);
-    if (status != HD_EPEER) {
+    if (!p.stays) {
         free(p.sent);
         free(p.come);
     }

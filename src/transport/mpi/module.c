@@ -512,11 +512,11 @@ static void module_abandon(struct hdi_net *net, struct hdi_transfer *transfer,
                            void *memory)
 {
     struct mpi_net *n = mpi(net);
-    bool stays = transfer->matched;
 
     pthread_mutex_lock(&n->lock);
+    bool stays = transfer->matched;
     transfer->abandoned = true;
-    if (transfer->matched) {
+    if (stays) {
         transfer->memory = memory;
         transfer->next = n->abandoned;
         n->abandoned = transfer;

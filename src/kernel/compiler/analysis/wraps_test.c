@@ -120,6 +120,11 @@ static void indices_of_32_bits_wrap_in_large_steps(void)
 
     CHECK(is_scalar("%m = mul i32 %i, 1000003000\n  %w = zext i32 %m to i64",
                     usual_next, use));
+    // From 2^20 on.
+    CHECK(is_scalar("%m = mul i32 %i, 1048577\n  %w = zext i32 %m to i64",
+                    usual_next, use));
+    CHECK(!is_scalar("%m = mul i32 %i, 1048575\n  %w = zext i32 %m to i64",
+                     usual_next, use));
     CHECK(!is_scalar("%m = mul i32 %i, 3\n  %w = zext i32 %m to i64",
                      usual_next, use));
     CHECK(!is_scalar("%m = mul i32 %i, %s\n  %w = zext i32 %m to i64",

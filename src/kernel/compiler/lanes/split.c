@@ -6,7 +6,7 @@
 // Chunks that are all below the limit, all beyond it, and the one across it
 // each have code of their own, hence the limits of length.
 enum {
-    MAX_INSTRUCTIONS = 150, // of a region that is worth writing three times
+    MAX_INSTRUCTIONS = 150, // of a region that is worth writing for each way
     MAX_TINY = 24,          // of one that is worth writing for fewer lanes
     MAX_DEPTH = 16          // of the condition's computation
 };

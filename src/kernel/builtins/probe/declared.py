@@ -73,7 +73,7 @@ def main():
     clang, nm, builtins, opencl = sys.argv[1:]
     defined = {line.split()[-1]
                for line in run([nm, "--defined-only", builtins]).splitlines()}
-    names = re.findall(r'X\("(\w+)"\)', open(opencl).read())
+    names = re.findall(r'X\("(\w+)", \d\)', open(opencl).read())
     flags = ["-x", "cl", "--target=spir64-unknown-unknown", "-Xclang",
              ",".join(["-cl-ext=-all"] + ["+" + name for name in names])]
     folder = run([clang, "-print-resource-dir"]).strip()

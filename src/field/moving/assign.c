@@ -185,17 +185,15 @@ static bool is_ready(struct hdi_assign *a)
 bool hdi_assign_step(struct hdi_assign *a, bool *moved)
 {
     enum hdi_assign_stage before = a->stage;
-    struct hd_error why = a->error; // the own failure keeps its text
     hd_status outcome;
 
     switch (a->stage) {
     case HDI_ASSIGN_CALL:
     case HDI_ASSIGN_READY:
     case HDI_ASSIGN_END:
-        if (!hdi_agreement_step(&a->agreement, moved, &outcome, &why))
+        if (!hdi_agreement_step(&a->agreement, moved, &outcome, &a->error))
             return false;
         a->status = outcome;
-        a->error = why;
         if (a->event && a->agreement.mine.disagree == HDI_OTHER_CALL)
             hdi_cluster_part(a->cluster, &a->error);
         if (a->event && a->stage == HDI_ASSIGN_CALL)

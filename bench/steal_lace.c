@@ -84,6 +84,8 @@ static void go_on(void)
 int main(void)
 {
     static const struct peer lace = {.name = "lace",
+                                     .fib = 36,
+                                     .samples = SAMPLES,
                                      .start = start,
                                      .stop = lace_stop,
                                      .rest = rest,

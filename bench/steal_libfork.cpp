@@ -90,7 +90,8 @@ static void rest(void)
 
 int main()
 {
-    const struct peer libfork = {"libfork", start, rest, rest, go_on, run};
+    const struct peer libfork = {"libfork", 32,   SAMPLES, start,
+                                 rest,      rest, go_on,   run};
 
     measure_all(&libfork);
     return 0;

@@ -3,7 +3,7 @@
 // its libomp.
 #include <omp.h>
 
-#include "steal_problems.h"
+#include "steal_peer.h"
 
 static uint64_t fib(int n)
 {
@@ -55,60 +55,39 @@ static uint64_t tree(const struct thresholds *t, uint64_t node, int depth)
     return nodes;
 }
 
-static struct thresholds thresholds;
+static int threads;
 
-static uint64_t run(int problem, int n, int threads)
+static void start(unsigned workers)
+{
+    threads = (int)workers;
+}
+
+// Its threads stay with the process, and sleep.
+static void stop(void)
+{
+}
+
+static uint64_t run(int problem, int n)
 {
     uint64_t result = 0;
 
 #pragma omp parallel num_threads(threads)
 #pragma omp single
-    result = problem == 0   ? fib(n)
-             : problem == 1 ? queens(n, 0, (struct board){{0}})
-                            : tree(&thresholds, (uint64_t)n, 0);
+    result = problem == FIB            ? fib(n)
+             : problem == COUNT_QUEENS ? queens(n, 0, (struct board){{0}})
+                                       : tree(&thresholds, (uint64_t)n, 0);
     return result;
-}
-
-static uint64_t run_serially(int problem, int n)
-{
-    return problem == 0   ? serial_fib(n)
-           : problem == 1 ? serial_queens(n, 0, (struct board){{0}})
-                          : serial_tree(&thresholds, (uint64_t)n, 0);
-}
-
-static void measure(int problem, int n, int threads, double *serial,
-                    double *parallel)
-{
-    uint64_t s[5], p[5];
-
-    for (int i = 0; i < 5; i++) {
-        uint64_t a = now();
-        uint64_t expected = run_serially(problem, n);
-        uint64_t b = now();
-        if (run(problem, n, threads) != expected)
-            wrong(PEER);
-        s[i] = b - a;
-        p[i] = now() - b;
-    }
-    *serial = median(s, 5);
-    *parallel = median(p, 5);
 }
 
 int main(void)
 {
-    static const char *const names[] = {"fib", "queens", "tree"};
-    static const int sizes[] = {27, QUEENS, 7};
-    double serial, parallel;
+    static const struct peer openmp = {.name = PEER,
+                                       .fib = 27,
+                                       .samples = 5,
+                                       .start = start,
+                                       .stop = stop,
+                                       .run = run};
 
-    thresholds = make_thresholds();
-    measure(0, sizes[0], 1, &serial, &parallel);
-    print_value("fib", "cost of spawn and join",
-                (parallel - serial) / (double)(serial_fib(sizes[0] + 1) - 1),
-                "ns", PEER);
-    for (int i = 0; i < 3 && omp_get_num_procs() > 1; i++) {
-        measure(i, sizes[i], 2, &serial, &parallel);
-        print_value(names[i], "2 workers over serial", parallel / serial,
-                    "ratio", PEER);
-    }
+    measure_all(&openmp);
     return 0;
 }

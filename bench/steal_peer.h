@@ -1,5 +1,5 @@
-// Measures the fork/join problems of steal.c with a peer that is built
-// elsewhere, as steal.c does: one line per figure.
+// Measures the fork/join problems of steal.c with a peer, as steal.c does: one
+// line per figure.
 #ifndef HEDDLE_BENCH_STEAL_PEER_H
 #define HEDDLE_BENCH_STEAL_PEER_H
 
@@ -17,6 +17,7 @@ enum {
 // Workers are counted with the thread that calls run(), if that is one.
 struct peer {
     const char *name;
+    int fib, samples; // fewer where that takes long; samples: SAMPLES at most
     void (*start)(unsigned workers);
     void (*stop)(void);
     void (*rest)(void), (*go_on)(void); // around serial code; NULL: nothing
@@ -56,7 +57,7 @@ static struct peer_times measure(const struct peer *peer, int problem, int n,
     struct peer_times times;
 
     peer->start(workers);
-    for (int i = -1; i < SAMPLES; i++) { // the first warms up
+    for (int i = -1; i < peer->samples; i++) { // the first warms up
         if (peer->rest)
             peer->rest();
         uint64_t a = read_clock();
@@ -75,17 +76,17 @@ static struct peer_times measure(const struct peer *peer, int problem, int n,
         ratios[i] = (double)parallel[i] / (double)serial[i];
     }
     peer->stop();
-    qsort(ratios, SAMPLES, sizeof(*ratios), compare_ratios);
-    times.serial = median(serial, SAMPLES);
-    times.parallel = median(parallel, SAMPLES);
-    times.ratio = ratios[SAMPLES / 2];
+    qsort(ratios, (size_t)peer->samples, sizeof(*ratios), compare_ratios);
+    times.serial = median(serial, peer->samples);
+    times.parallel = median(parallel, peer->samples);
+    times.ratio = ratios[peer->samples / 2];
     return times;
 }
 
 static void measure_all(const struct peer *peer)
 {
     static const char *const names[PROBLEMS] = {"fib", "queens", "tree"};
-    static const int sizes[PROBLEMS] = {36, QUEENS, 7};
+    const int sizes[PROBLEMS] = {peer->fib, QUEENS, 7};
 
     thresholds = make_thresholds();
     for (int i = 0; i < PROBLEMS; i++) {

@@ -85,7 +85,8 @@ static void stop(void)
 
 int main()
 {
-    const struct peer taskflow = {"taskflow", start, stop, NULL, NULL, run};
+    const struct peer taskflow = {"taskflow", 27,   SAMPLES, start,
+                                  stop,       NULL, NULL,    run};
 
     measure_all(&taskflow);
     return 0;

@@ -1,15 +1,13 @@
 // The fork/join problems of steal.c with oneTBB: one line per figure.
 // Build: c++ -O3 -std=c++17 steal_tbb.cpp -ltbb
 #include <future>
+#include <memory>
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
-#include <thread>
 #include <vector>
 
-#include "steal_problems.h"
-
-static struct thresholds thresholds;
+#include "steal_peer.h"
 
 static uint64_t fib(int n)
 {
@@ -62,41 +60,32 @@ static uint64_t tree(uint64_t node, int depth)
     return nodes;
 }
 
+static std::unique_ptr<tbb::global_control> limit;
+static std::unique_ptr<tbb::task_arena> arena;
+
+static void start(unsigned workers)
+{
+    limit = std::make_unique<tbb::global_control>(
+        tbb::global_control::max_allowed_parallelism, workers);
+    arena = std::make_unique<tbb::task_arena>((int)workers);
+}
+
+static void stop()
+{
+    arena.reset();
+    limit.reset();
+}
+
 static uint64_t run(int problem, int n)
 {
-    return problem == 0   ? fib(n)
-           : problem == 1 ? queens(n, 0, board{})
-                          : tree((uint64_t)n, 0);
-}
+    uint64_t result = 0;
 
-static uint64_t run_serially(int problem, int n)
-{
-    return problem == 0   ? serial_fib(n)
-           : problem == 1 ? serial_queens(n, 0, board{})
-                          : serial_tree(&thresholds, (uint64_t)n, 0);
-}
-
-static void measure(int problem, int n, int threads, double *serial,
-                    double *parallel)
-{
-    uint64_t s[5], p[5];
-    tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
-                              (size_t)threads);
-    tbb::task_arena arena(threads);
-
-    for (int i = 0; i < 5; i++) {
-        uint64_t a = now();
-        uint64_t expected = run_serially(problem, n);
-        uint64_t b = now();
-        uint64_t result = 0;
-        arena.execute([&] { result = run(problem, n); });
-        if (result != expected)
-            wrong("tbb");
-        s[i] = b - a;
-        p[i] = now() - b;
-    }
-    *serial = median(s, 5);
-    *parallel = median(p, 5);
+    arena->execute([&] {
+        result = problem == FIB            ? fib(n)
+                 : problem == COUNT_QUEENS ? queens(n, 0, board{})
+                                           : tree((uint64_t)n, 0);
+    });
+    return result;
 }
 
 // From the call to the task's start, while the caller waits asleep and so does
@@ -104,7 +93,7 @@ static void measure(int problem, int n, int threads, double *serial,
 static double wake_latency() // [us]
 {
     // As many workers as it has: the caller is none of them.
-    tbb::task_arena arena(1, 0);
+    tbb::task_arena one(1, 0);
     std::vector<uint64_t> times;
 
     for (int i = 0; i < 200; i++) {
@@ -112,7 +101,7 @@ static double wake_latency() // [us]
         if (!fall_asleep())
             return -1;
         uint64_t begin = now();
-        arena.enqueue([&] { started.set_value(now()); });
+        one.enqueue([&] { started.set_value(now()); });
         times.push_back(started.get_future().get() - begin);
     }
     return median(times.data(), (int)times.size()) / 1e3;
@@ -120,20 +109,9 @@ static double wake_latency() // [us]
 
 int main()
 {
-    static const char *const names[] = {"fib", "queens", "tree"};
-    static const int sizes[] = {27, QUEENS, 7};
-    double serial, parallel;
+    const struct peer peer = {"tbb", 27, 5, start, stop, NULL, NULL, run};
 
-    thresholds = make_thresholds();
-    measure(0, sizes[0], 1, &serial, &parallel);
-    print_value("fib", "cost of spawn and join",
-                (parallel - serial) / (double)(serial_fib(sizes[0] + 1) - 1),
-                "ns", "tbb");
-    for (int i = 0; i < 3 && std::thread::hardware_concurrency() > 1; i++) {
-        measure(i, sizes[i], 2, &serial, &parallel);
-        print_value(names[i], "2 workers over serial", parallel / serial,
-                    "ratio", "tbb");
-    }
+    measure_all(&peer);
     double wake = wake_latency();
     if (wake < 0)
         print_skipped("wake", "outside call to a sleeping pool", "tbb",

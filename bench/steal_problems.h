@@ -1,5 +1,5 @@
-// Fork/join problems, serially and with what peers share, for steal.c and the
-// peers steal_openmp.c, steal_tbb.cpp and steal_starpu.c.
+// Fork/join problems, serially and with what peers share, for steal.c and its
+// peers, which lie beside it.
 #ifndef HEDDLE_BENCH_STEAL_PROBLEMS_H
 #define HEDDLE_BENCH_STEAL_PROBLEMS_H
 
